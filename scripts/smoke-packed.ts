@@ -1,0 +1,39 @@
+/**
+ * What a user gets: packs every public package, installs the files in an empty project, type-checks the READMEs' examples
+ * there and runs them, on the oldest Node that the packages support.
+ */
+import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pack, project, publicPackages, run } from "./packages.ts";
+import { readSnippets, runSnippet } from "./readme-snippets.ts";
+
+const oldestNode = "22.12.0";
+
+const room = await mkdtemp(join(tmpdir(), "keepsake-smoke-"));
+try {
+  const packages = await publicPackages();
+  const tarballs = await Promise.all(packages.map((publicPackage) => pack(publicPackage, room)));
+  await writeFile(join(room, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  const installed = await run(
+    "npm",
+    ["install", "--no-audit", "--no-fund", "--loglevel=error", `node@${oldestNode}`, "@types/node@22", ...tarballs],
+    room,
+  );
+  if (!installed) throw new Error("The packed packages cannot be installed.");
+
+  const readmes = ["README.md", ...packages.map(({ folder }) => join(folder, "README.md"))];
+  const snippets = (await Promise.all(readmes.map((readme) => readSnippets(join(project, readme))))).flat();
+  for (const [index, { code }] of snippets.entries()) await writeFile(join(room, `example-${index}.ts`), code);
+  await copyFile(join(project, "scripts/smoke-packed.tsconfig.json"), join(room, "tsconfig.json"));
+  if (!(await run("tsc", ["-p", room]))) throw new Error("An example does not type-check against the packed packages.");
+
+  const node = join(room, "node_modules/node/bin/node");
+  for (const snippet of snippets) {
+    const printed = await runSnippet(snippet, room, { node, flags: ["--experimental-strip-types"] });
+    if (printed !== (snippet.expected ?? "")) throw new Error(`${snippet.name} printed something else:\n${printed}`);
+  }
+  console.log(`ok: ${packages.length} packed packages, ${snippets.length} examples on Node ${oldestNode}`);
+} finally {
+  await rm(room, { recursive: true });
+}

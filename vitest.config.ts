@@ -1,0 +1,15 @@
+import { readdirSync } from "node:fs";
+import { defineConfig } from "vitest/config";
+
+const folders = ["packages", "examples"].flatMap((parent) => readdirSync(parent).map((name) => `${parent}/${name}`));
+
+export default defineConfig({
+  test: {
+    globalSetup: `${import.meta.dirname}/scripts/test-setup.ts`,
+    reporters: ["default", "./scripts/test-summary-reporter.ts"],
+    projects: [...folders, "scripts"].map((root) => ({
+      extends: true,
+      test: { name: root.split("/").at(-1) ?? root, root },
+    })),
+  },
+});
