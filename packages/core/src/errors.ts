@@ -1,0 +1,94 @@
+/**
+ * One error class for everything Keepsake throws on purpose. Its message, cause and fields never hold memory text, scope
+ * values, credentials, or a request's or response's body.
+ */
+
+/** Stable codes. `design/error-codes.json` says what each means; codes are only ever added. */
+export type MemoryErrorCode =
+  | "invalid_definition"
+  | "invalid_options"
+  | "invalid_scope"
+  | "invalid_input"
+  | "invalid_recall"
+  | "invalid_tools"
+  | "invalid_state"
+  | "invalid_export"
+  | "limit_exceeded"
+  | "secret_refused"
+  | "partition_shared"
+  | "scope_failed"
+  | "recall_failed"
+  | "conflict"
+  | "corrupt_store"
+  | "unsupported_version"
+  | "backend_failed"
+  | "timeout"
+  | "unsupported"
+  | "not_configured";
+
+/** What may be known of an underlying error without knowing its text. */
+export interface SanitizedCause {
+  readonly name: string;
+  readonly code?: string;
+  readonly status?: number;
+}
+
+export interface MemoryErrorOptions {
+  /** Whether the same call can succeed later without a change. Defaults to `false`. */
+  readonly retryable?: boolean;
+  /** The underlying error. Only its name, code and status are kept. */
+  readonly cause?: unknown;
+  readonly slot?: string;
+  /** Ids of the secret rules that matched. */
+  readonly ruleIds?: readonly string[];
+}
+
+const marker = Symbol.for("keepsake:memory-error");
+
+/** Every typed error of Keepsake. Branch on `code`, never on the message. */
+export class MemoryError extends Error {
+  readonly code: MemoryErrorCode;
+  readonly retryable: boolean;
+  declare readonly cause?: SanitizedCause;
+  declare readonly slot?: string;
+  declare readonly ruleIds?: readonly string[];
+
+  constructor(code: MemoryErrorCode, message: string, options: MemoryErrorOptions = {}) {
+    super(message);
+    this.name = "MemoryError";
+    this.code = code;
+    this.retryable = options.retryable ?? false;
+    if (options.cause !== undefined) this.cause = sanitizeCause(options.cause);
+    if (options.slot !== undefined) this.slot = options.slot;
+    if (options.ruleIds !== undefined) this.ruleIds = options.ruleIds;
+    Object.defineProperty(this, marker, { value: true });
+  }
+
+  /** Recognises errors of any copy of this package. Subclasses answer for themselves. */
+  static isInstance(error: unknown): error is MemoryError {
+    return typeof error === "object" && error !== null && readProperty(error, marker) === true;
+  }
+}
+
+const safeWord = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
+
+/** Keeps an error's name, code and status; drops message, stack and everything else. */
+export function sanitizeCause(error: unknown): SanitizedCause {
+  if (typeof error !== "object" || error === null) return { name: typeof error };
+  const name = readProperty(error, "name");
+  const code = readProperty(error, "code");
+  const status = readProperty(error, "status") ?? readProperty(error, "statusCode");
+  return {
+    name: typeof name === "string" && safeWord.test(name) ? name : "Error",
+    ...(typeof code === "string" && safeWord.test(code) ? { code } : {}),
+    ...(typeof status === "number" ? { status } : {}),
+  };
+}
+
+function readProperty(value: object, key: PropertyKey): unknown {
+  try {
+    return Reflect.get(value, key);
+  } catch {
+    return undefined; // a hostile getter
+  }
+}
