@@ -1,0 +1,48 @@
+import { defineMemory } from "@keepsake/core";
+import { describe, expect, it } from "vitest";
+import { appendRecalled, type History, project } from "./history.ts";
+import type { SlotLock } from "./lock.ts";
+
+function lock(changes: Partial<SlotLock> & { slotName?: string; key?: string } = {}): SlotLock {
+  const { slotName = "notes", key = "k1", ...rest } = changes;
+  const definition = defineMemory({ scope: "s", provider: { recall: { "turn.started": () => null } } });
+  return {
+    slot: { name: slotName, definition },
+    scope: { key, namespace: "n", value: "s" },
+    namespaceKey: "n1",
+    visibility: "scope",
+    ...rest,
+  };
+}
+
+const shown = (history: History, locks: readonly SlotLock[]) => project(history, locks).map(({ content }) => content);
+const recall = (history: History, ...texts: readonly string[]) =>
+  texts.reduce((grown, content) => appendRecalled(grown, lock(), [{ id: "x", content }]), history);
+
+describe("recalled messages", () => {
+  it("with an id replace their predecessor, and one equal to the latest adds nothing", () => {
+    const history = recall([], "A", "A", "B", "A");
+    expect(history.map(({ message }) => message.content)).toEqual(["A", "B", "A"]);
+    expect(shown(history, [lock()])).toEqual(["A"]);
+    expect(shown(recall(history, "A "), [lock()])).toEqual(["A "]);
+  });
+
+  it("without an id are added each time", () => {
+    const messages = [{ content: "same" }, { content: "same" }];
+    expect(shown(appendRecalled([], lock(), messages), [lock()])).toEqual(["same", "same"]);
+  });
+
+  it("show in their own slot, namespace and scope only", () => {
+    const history = recall([], "mine");
+    expect(shown(history, [lock()])).toEqual(["mine"]);
+    expect(shown(history, [])).toEqual([]);
+    expect(shown(history, [lock({ slotName: "other" })])).toEqual([]);
+    expect(shown(history, [lock({ namespaceKey: "n2" })])).toEqual([]);
+    expect(shown(history, [lock({ key: "k2" })])).toEqual([]);
+    expect(shown(history, [lock({ key: "k2", visibility: "session" })])).toEqual(["mine"]);
+  });
+
+  it("hold keys and never a scope's value", () => {
+    expect(JSON.stringify(recall([], "text"))).not.toContain('"s"');
+  });
+});

@@ -1,0 +1,97 @@
+/** Which scope a slot works on for one turn. Settled before any provider is called, and unchanged until the turn ends. */
+import {
+  MemoryError,
+  type MemoryNamespaceContext,
+  type MemoryScope,
+  type MemoryScopeContext,
+  type MemoryVisibility,
+} from "@keepsake/core";
+import { namespaceKey, scopeKey } from "@keepsake/core/keys";
+import type { Slot } from "./slots.ts";
+
+export interface SlotLock {
+  readonly slot: Slot;
+  readonly scope: MemoryScope;
+  readonly namespaceKey: string;
+  readonly visibility: MemoryVisibility;
+}
+
+/** Why a slot is off for the turn. */
+export interface DisabledSlot {
+  readonly slot: Slot;
+  readonly resolver: "scope" | "namespace";
+}
+
+export interface LockContext {
+  readonly scope: MemoryScopeContext;
+  readonly namespace: Omit<MemoryNamespaceContext, "slot">;
+  readonly defaultNamespace: (context: MemoryNamespaceContext) => string;
+}
+
+/**
+ * Resolves the scope first, and the namespace only when there is a scope. `null` from either turns the slot off.
+ * @throws MemoryError `scope_failed` when a resolver throws, `invalid_scope` for what it may not answer.
+ */
+export async function lockSlot(slot: Slot, context: LockContext): Promise<SlotLock | DisabledSlot> {
+  const { definition, name } = slot;
+  const value = await resolve(slot, definition.scope, context.scope);
+  if (value === null) return { slot, resolver: "scope" };
+  const namespaceContext = { ...context.namespace, slot: name };
+  const namespace =
+    definition.namespace === undefined
+      ? context.defaultNamespace(namespaceContext)
+      : await resolve(slot, definition.namespace, namespaceContext);
+  if (namespace === null) return { slot, resolver: "namespace" };
+  try {
+    const key = scopeKey({ namespace, scope: value });
+    const scope = Object.freeze({
+      key,
+      namespace,
+      value: typeof value === "string" ? value : Object.freeze([...value]),
+    });
+    return { slot, scope, namespaceKey: namespaceKey(namespace), visibility: definition.visibility ?? "scope" };
+  } catch (error) {
+    if (!MemoryError.isInstance(error)) throw error;
+    throw new MemoryError(error.code, `Memory slot "${name}": ${error.message}`, { slot: name });
+  }
+}
+
+export function isLocked(lock: SlotLock | DisabledSlot): lock is SlotLock {
+  return "scope" in lock;
+}
+
+/**
+ * Two slots over one partition would overwrite each other's memory.
+ * @throws MemoryError `partition_shared`
+ */
+export function refuseSharedPartitions(locks: readonly SlotLock[]): void {
+  const first = new Map<string, string>();
+  for (const { slot, scope } of locks) {
+    const other = first.get(scope.key);
+    if (other !== undefined) {
+      throw new MemoryError(
+        "partition_shared",
+        `Memory slots "${other}" and "${slot.name}" reach the same partition. Give them different namespaces, ` +
+          "or set allowSharedPartitions if they keep their data in different stores.",
+        { slot: slot.name },
+      );
+    }
+    first.set(scope.key, slot.name);
+  }
+}
+
+async function resolve<C, R>(slot: Slot, given: R | ((context: C) => R | Promise<R>), context: C): Promise<R> {
+  if (!isResolver(given)) return given;
+  try {
+    return await given(context);
+  } catch (cause) {
+    throw new MemoryError("scope_failed", `Memory slot "${slot.name}" could not resolve its scope or namespace.`, {
+      slot: slot.name,
+      cause,
+    });
+  }
+}
+
+function isResolver<C, R>(given: R | ((context: C) => R | Promise<R>)): given is (context: C) => R | Promise<R> {
+  return typeof given === "function";
+}

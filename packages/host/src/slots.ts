@@ -1,0 +1,34 @@
+/** Named memory slots, checked and in the order in which everything about them happens. */
+import { checkMemoryDefinition, isDefinedMemory, type MemoryDefinition, MemoryError } from "@keepsake/core";
+
+export interface Slot {
+  readonly name: string;
+  readonly definition: MemoryDefinition;
+}
+
+const slotName = /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/;
+
+/**
+ * Slots in the order of their file names, which is a person's alphabetical order and not that of bytes.
+ * @throws MemoryError `invalid_definition` naming the slot and what is expected of it.
+ */
+export function parseSlots(slots: Readonly<Record<string, MemoryDefinition>>): readonly Slot[] {
+  return Object.entries(slots)
+    .map(([name, definition]) => {
+      if (!slotName.test(name)) {
+        throw new MemoryError(
+          "invalid_definition",
+          "A memory slot's name starts with an ASCII letter and goes on with letters, digits, underscores or dashes, " +
+            "64 characters at most.",
+        );
+      }
+      if (!isDefinedMemory(definition)) {
+        throw new MemoryError("invalid_definition", `Memory slot "${name}" must be made with defineMemory().`, {
+          slot: name,
+        });
+      }
+      checkMemoryDefinition(definition, name);
+      return { name, definition };
+    })
+    .sort((a, b) => `memory/${a.name}.ts`.localeCompare(`memory/${b.name}.ts`));
+}

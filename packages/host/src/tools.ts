@@ -1,0 +1,166 @@
+/** A slot's tools as a model loop uses them: under qualified names, checking their input, answering JSON. */
+import {
+  isDefinedTool,
+  isStandardSchema,
+  MemoryError,
+  type MemoryTool,
+  type MemoryToolContext,
+  type MemoryToolSet,
+  type ModelMessage,
+  parseToolInput,
+  type StandardSchema,
+  type ToolModelOutput,
+} from "@keepsake/core";
+import { z } from "zod";
+
+/** What a loop may say about one call. The AI SDK says all of it; a plain loop may say nothing. */
+export interface ToolCallOptions {
+  /** The model's id for this call. With it, a repeated call acts once. */
+  readonly toolCallId?: string;
+  readonly messages?: readonly ModelMessage[];
+  readonly abortSignal?: AbortSignal;
+}
+
+/** A tool in the shape that the AI SDK takes as it is, and a plain loop calls by hand. */
+export interface TurnTool {
+  readonly description: string;
+  readonly inputSchema: ToolInputSchema;
+  /** @throws MemoryError `invalid_input`, or whatever the tool throws: tell the model, the turn goes on. */
+  readonly execute: (input: unknown, options?: ToolCallOptions) => Promise<JsonValue>;
+  readonly toModelOutput?: (result: { readonly output: JsonValue }) => Promise<TurnToolOutput>;
+  readonly needsApproval?: (input: unknown, options: { readonly toolCallId: string }) => Promise<boolean>;
+}
+
+export type TurnTools = Readonly<Record<string, TurnTool>>;
+
+/** A Standard Schema that can also show itself as JSON Schema: what a model is told, and what input is checked against. */
+export interface ToolInputSchema extends StandardSchema {
+  readonly "~standard": StandardSchema["~standard"] & {
+    readonly jsonSchema: {
+      readonly input: (options: { readonly target: string }) => Record<string, unknown>;
+      readonly output: (options: { readonly target: string }) => Record<string, unknown>;
+    };
+  };
+}
+
+export type JsonValue = null | string | number | boolean | JsonValue[] | { [key: string]: JsonValue };
+/** What the model is shown instead of the whole answer, in the AI SDK's shape. */
+export type TurnToolOutput =
+  | { type: "text"; value: string }
+  | { type: "json"; value: JsonValue }
+  | { type: "content"; value: Extract<ToolModelOutput, { type: "content" }>["value"][number][] };
+
+/** Everything of a tool's context but what the single call brings. */
+export type ToolContextBase = Omit<MemoryToolContext, "callId" | "toolName" | "messages" | "abortSignal"> & {
+  readonly abortSignal: AbortSignal;
+  readonly messages: readonly ModelMessage[];
+  readonly newCallId: () => string;
+};
+
+const toolName = /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/;
+
+/**
+ * Qualifies a slot's tools as `<slot>__<tool>` and puts the slot's description before each one's own.
+ * @throws MemoryError `invalid_tools` when any tool of the slot cannot be offered: then none is.
+ */
+export function qualifyTools(
+  slot: { readonly name: string; readonly description?: string | undefined },
+  tools: MemoryToolSet | null | undefined,
+  context: ToolContextBase,
+): TurnTools {
+  const refuse = (problem: string): never => {
+    throw new MemoryError("invalid_tools", `Memory slot "${slot.name}": ${problem}.`, { slot: slot.name });
+  };
+  if (tools === null) return {};
+  if (typeof tools !== "object" || Array.isArray(tools)) return refuse("tools() must answer a map of tools or null");
+  return Object.fromEntries(
+    Object.entries(tools).map(([key, tool]) => {
+      const name = `${slot.name}__${key}`;
+      if (!toolName.test(name)) {
+        return refuse("a tool's qualified name must have at most 64 ASCII letters, digits, underscores and dashes");
+      }
+      if (!isDefinedTool(tool)) return refuse(`tool "${name}" must be made with defineTool()`);
+      return [name, qualifyTool(name, slot.description, tool, context)];
+    }),
+  );
+}
+
+function qualifyTool(
+  name: string,
+  slotDescription: string | undefined,
+  tool: MemoryTool,
+  base: ToolContextBase,
+): TurnTool {
+  const { description, toModelOutput } = tool;
+  const inputSchema = asInputSchema(tool.inputSchema, name);
+  const { newCallId, ...shared } = base;
+  return {
+    description: slotDescription === undefined ? description : `${slotDescription}\n\n${description}`,
+    inputSchema,
+    execute: async (input, options = {}) => {
+      const context: MemoryToolContext = {
+        ...shared,
+        abortSignal: options.abortSignal ?? shared.abortSignal,
+        messages: options.messages ?? shared.messages,
+        callId: options.toolCallId ?? newCallId(),
+        toolName: name,
+      };
+      context.abortSignal.throwIfAborted();
+      const parsed = await parseToolInput(inputSchema, input);
+      return toJson(await tool.execute(parsed as never, context), name);
+    },
+    ...(toModelOutput === undefined
+      ? {}
+      : { toModelOutput: async ({ output }) => toPlainOutput(await toModelOutput(output as never), name) }),
+    ...(tool.approval === undefined ? {} : { needsApproval: approvalCheck(name, tool.approval, shared) }),
+  };
+}
+
+/** A provider may show its input as JSON Schema alone; then it is checked against that. */
+function asInputSchema(schema: unknown, name: string): ToolInputSchema {
+  if (isStandardSchema(schema)) return schema as ToolInputSchema;
+  try {
+    return z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]) as unknown as ToolInputSchema;
+  } catch (cause) {
+    throw new MemoryError("invalid_tools", `Tool "${name}" has an inputSchema that is no schema.`, { cause });
+  }
+}
+
+/** Whether a person must agree first. What a policy denies, only a person may still allow. */
+function approvalCheck(
+  name: string,
+  approval: NonNullable<MemoryTool["approval"]>,
+  shared: Omit<ToolContextBase, "newCallId">,
+): NonNullable<TurnTool["needsApproval"]> {
+  const policy = typeof approval === "function" ? approval : approval.request;
+  return async (toolInput, { toolCallId }) => {
+    const { abortSignal, session } = shared;
+    const status = await policy({
+      abortSignal,
+      approvedTools: new Set(),
+      callId: toolCallId,
+      session,
+      toolInput,
+      toolName: name,
+    });
+    const type = typeof status === "object" ? status.type : status;
+    return type === true || type === "user-approval" || type === "denied";
+  };
+}
+
+function toPlainOutput(output: ToolModelOutput, name: string): TurnToolOutput {
+  if (output.type === "text") return { type: "text", value: output.value };
+  if (output.type === "content") return { type: "content", value: [...output.value] };
+  return { type: "json", value: toJson(output.value, name) };
+}
+
+function toJson(value: unknown, name: string): JsonValue {
+  const isStream = typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+  try {
+    const text = isStream ? undefined : JSON.stringify(value ?? null);
+    if (text !== undefined) return JSON.parse(text) as JsonValue;
+  } catch {
+    // cyclic, or holding what JSON cannot
+  }
+  throw new MemoryError("invalid_tools", `Tool "${name}" answered with something that is not JSON.`);
+}
