@@ -10,8 +10,9 @@ import {
 } from "@keepsake/core";
 import { defaultNamespace } from "./default-namespace.ts";
 import { type HostCapabilities, hostCapabilities } from "./host-capabilities.ts";
-import { MemorySession, type SessionHost, type SessionState } from "./session.ts";
+import { MemorySession, type SessionState } from "./session.ts";
 import { parseSlots } from "./slots.ts";
+import type { TurnHost } from "./turn.ts";
 
 export interface MemoryHostOptions extends Partial<HostCapabilities> {
   /** Slots by name. A name is a letter, then letters, digits, `_` or `-`, at most 64 characters. */
@@ -56,7 +57,7 @@ export function createMemoryHost(options: MemoryHostOptions): MemoryHost {
     randomId = () => crypto.randomUUID(),
     ...capabilities
   } = options;
-  const host: SessionHost = {
+  const host: TurnHost = {
     slots: parseSlots(slots),
     onEvent,
     allowSharedPartitions,

@@ -8,6 +8,7 @@ import {
 } from "@keepsake/core";
 import { namespaceKey, scopeKey } from "@keepsake/core/keys";
 import type { Slot } from "./slots.ts";
+import { emit, type Turn, unlessAborted } from "./turn.ts";
 
 export interface SlotLock {
   readonly slot: Slot;
@@ -16,10 +17,9 @@ export interface SlotLock {
   readonly visibility: MemoryVisibility;
 }
 
-/** Why a slot is off for the turn. */
-export interface DisabledSlot {
+/** A slot that is off for the turn, because its scope or namespace is `null`. */
+interface DisabledSlot {
   readonly slot: Slot;
-  readonly resolver: "scope" | "namespace";
 }
 
 export interface LockContext {
@@ -32,16 +32,16 @@ export interface LockContext {
  * Resolves the scope first, and the namespace only when there is a scope. `null` from either turns the slot off.
  * @throws MemoryError `scope_failed` when a resolver throws, `invalid_scope` for what it may not answer.
  */
-export async function lockSlot(slot: Slot, context: LockContext): Promise<SlotLock | DisabledSlot> {
+async function lockSlot(slot: Slot, context: LockContext): Promise<SlotLock | DisabledSlot> {
   const { definition, name } = slot;
   const value = await resolve(slot, definition.scope, context.scope);
-  if (value === null) return { slot, resolver: "scope" };
+  if (value === null) return { slot };
   const namespaceContext = { ...context.namespace, slot: name };
   const namespace =
     definition.namespace === undefined
       ? context.defaultNamespace(namespaceContext)
       : await resolve(slot, definition.namespace, namespaceContext);
-  if (namespace === null) return { slot, resolver: "namespace" };
+  if (namespace === null) return { slot };
   try {
     const key = scopeKey({ namespace, scope: value });
     const scope = Object.freeze({
@@ -56,15 +56,31 @@ export async function lockSlot(slot: Slot, context: LockContext): Promise<SlotLo
   }
 }
 
-export function isLocked(lock: SlotLock | DisabledSlot): lock is SlotLock {
-  return "scope" in lock;
+/** The locks of all slots that are on for this turn. An event tells of each that is off, without saying why. */
+export async function lockAll(turn: Turn): Promise<readonly SlotLock[]> {
+  const { slots, lockContext, allowSharedPartitions } = turn.host;
+  const scope: MemoryScopeContext = {
+    abortSignal: turn.signal,
+    session: { id: turn.sessionId, auth: turn.auth },
+    channel: turn.channel,
+    ...(turn.conversation === undefined ? {} : { conversation: turn.conversation }),
+  };
+  const resolved = await unlessAborted(turn, turn.signal, () =>
+    Promise.all(slots.map((slot) => lockSlot(slot, { ...lockContext, scope }))),
+  );
+  const locks = resolved.filter((lock) => "scope" in lock);
+  for (const lock of resolved) {
+    if (!("scope" in lock)) emit(turn, { code: "slot_disabled", slot: lock.slot.name });
+  }
+  if (!allowSharedPartitions) refuseSharedPartitions(locks);
+  return locks;
 }
 
 /**
  * Two slots over one partition would overwrite each other's memory.
  * @throws MemoryError `partition_shared`
  */
-export function refuseSharedPartitions(locks: readonly SlotLock[]): void {
+function refuseSharedPartitions(locks: readonly SlotLock[]): void {
   const first = new Map<string, string>();
   for (const { slot, scope } of locks) {
     const other = first.get(scope.key);

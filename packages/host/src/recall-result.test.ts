@@ -31,7 +31,7 @@ describe("a recall's answer", () => {
     ["content that is a number", { messages: [{ content: 1 }] }],
     ["an empty id", { messages: [{ content: "a", id: "" }] }],
     ["an id of null", { messages: [{ content: "a", id: null }] }],
-    ["an id of 1,025 bytes", { messages: [{ content: "a", id: "é".repeat(512) + "x" }] }],
+    ["an id of 1,025 bytes", { messages: [{ content: "a", id: `${"é".repeat(512)}x` }] }],
     [
       "one id twice",
       {

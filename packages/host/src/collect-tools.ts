@@ -1,0 +1,50 @@
+/** The tools of all slots for one turn. */
+import { describeError, type ModelMessage } from "@keepsake/core";
+import type { SlotLock } from "./lock.ts";
+import { qualifyTools, type TurnTools } from "./tools.ts";
+import { emit, sessionInfo, type Turn, turnInfo, unlessAborted } from "./turn.ts";
+
+/** A slot whose tools cannot be had goes without for this turn. So does one whose names an earlier slot has taken. */
+export async function collectTools(
+  turn: Turn,
+  locks: readonly SlotLock[],
+  messages: readonly ModelMessage[],
+): Promise<TurnTools> {
+  const collected = await Promise.all(
+    locks.map(async (lock) => ({ slot: lock.slot.name, tools: await slotTools(turn, lock, messages) })),
+  );
+  const offered: Record<string, TurnTools[string]> = {};
+  for (const { slot, tools } of collected) {
+    if (Object.keys(tools).some((name) => Object.hasOwn(offered, name))) {
+      emit(turn, { code: "tools_failed", slot, error: { name: "MemoryError", code: "invalid_tools" } });
+      continue;
+    }
+    Object.assign(offered, tools);
+  }
+  return offered;
+}
+
+async function slotTools(turn: Turn, lock: SlotLock, messages: readonly ModelMessage[]): Promise<TurnTools> {
+  const { name, definition } = lock.slot;
+  const { provider, description } = definition;
+  if (provider.tools === undefined) return {};
+  const { channel, auth, sessionId, signal, host } = turn;
+  const session = { id: sessionId, auth };
+  const memory = { scope: lock.scope, slot: name };
+  try {
+    const tools = await unlessAborted(turn, signal, () =>
+      provider.tools?.({ channel, memory, messages, model: null, session, turn: turnInfo(turn) }),
+    );
+    return qualifyTools({ name, description }, tools, {
+      ...host.capabilities,
+      abortSignal: signal,
+      messages,
+      newCallId: host.randomId,
+      session: sessionInfo(turn),
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    emit(turn, { code: "tools_failed", slot: name, error: describeError(error) });
+    return {};
+  }
+}

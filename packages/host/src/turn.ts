@@ -1,0 +1,85 @@
+/** One turn in the making: what every phase of it knows, and what a provider is told of it. */
+import {
+  type Clock,
+  emitEvent,
+  type MemoryChannel,
+  type MemoryEvent,
+  type MemoryEventListener,
+  type MemoryScopeContext,
+  type MemorySessionInfo,
+  type MemoryTurn,
+  type MemoryTurnContext,
+  type ModelMessage,
+  type SessionAuth,
+  withDeadline,
+} from "@keepsake/core";
+import type { HistoryEntry } from "./history.ts";
+import type { HostCapabilities } from "./host-capabilities.ts";
+import type { LockContext, SlotLock } from "./lock.ts";
+import { operationId } from "./operation-id.ts";
+import type { Slot } from "./slots.ts";
+
+/** What a turn needs of its host. */
+export interface TurnHost {
+  readonly slots: readonly Slot[];
+  readonly allowSharedPartitions: boolean;
+  readonly clock: Clock;
+  readonly randomId: () => string;
+  readonly onEvent: MemoryEventListener | undefined;
+  readonly capabilities: HostCapabilities;
+  readonly lockContext: Omit<LockContext, "scope">;
+}
+
+export interface Turn {
+  readonly host: TurnHost;
+  readonly sessionId: string;
+  readonly id: string;
+  readonly sequence: number;
+  readonly auth: SessionAuth;
+  readonly channel: MemoryChannel;
+  readonly conversation: MemoryScopeContext["conversation"];
+  readonly input: readonly HistoryEntry["message"][];
+  /** Aborts when the turn is given up, by its caller's signal or by `cancelTurn`. */
+  readonly signal: AbortSignal;
+}
+
+export function sessionInfo({ sessionId, auth, id, sequence }: Turn): MemorySessionInfo {
+  return { id: sessionId, auth, turn: { id, sequence } };
+}
+
+export function turnInfo({ id, input, sequence }: Turn): MemoryTurn {
+  return Object.freeze({ id, input, sequence });
+}
+
+/** What a handler of this phase is called with. */
+export function handlerContext(
+  turn: Turn,
+  lock: SlotLock,
+  call: {
+    readonly phase: "turn.started" | "turn.completed";
+    readonly messages: readonly ModelMessage[];
+    readonly abortSignal: AbortSignal;
+  },
+): MemoryTurnContext {
+  const { phase, messages, abortSignal } = call;
+  const { sessionId, sequence, id: turnId } = turn;
+  const slot = lock.slot.name;
+  return {
+    abortSignal,
+    getSandbox: turn.host.capabilities.getSandbox,
+    memory: { scope: lock.scope, slot },
+    messages,
+    operationId: operationId({ sessionId, sequence, turnId, phase, slot }),
+    session: sessionInfo(turn),
+    turn: turnInfo(turn),
+  };
+}
+
+/** A provider that does not listen to the signal cannot hold up the end of the turn. */
+export function unlessAborted<T>({ host }: Turn, signal: AbortSignal, operation: () => T | Promise<T>): Promise<T> {
+  return withDeadline({ signal, timeoutMs: Number.POSITIVE_INFINITY, clock: host.clock }, operation);
+}
+
+export function emit({ host }: Turn, event: MemoryEvent): void {
+  emitEvent(host.onEvent, event);
+}
