@@ -227,9 +227,7 @@ type ToolApprovalResponseDecision =
   | { readonly status: "rejected"; readonly reason: string };
 
 type ToolApprovalResponsePolicy = {
-  policy(
-    context: ToolApprovalResponseContext,
-  ): ToolApprovalResponseDecision | Promise<ToolApprovalResponseDecision>;
+  policy(context: ToolApprovalResponseContext): ToolApprovalResponseDecision | Promise<ToolApprovalResponseDecision>;
 }["policy"];
 
 /** When a person must agree before the tool runs. Passed through to the host. */

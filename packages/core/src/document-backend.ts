@@ -36,6 +36,8 @@ export interface MemoryDocumentBackend {
   readonly setAside?: (input: MemoryDocumentReadInput) => Promise<boolean>;
   /** Removes what `setAside` and interrupted writes left under the key. */
   readonly removeLeftovers?: (input: MemoryDocumentReadInput) => Promise<void>;
+  /** Removes the document itself. Used to erase one that cannot be understood; others are erased by a write. */
+  readonly remove?: (input: MemoryDocumentReadInput) => Promise<void>;
   /** Keys of the documents held. A backend that cannot recover a key leaves it out and says so in its docstring. */
   readonly keys?: (input: { readonly signal: AbortSignal }) => AsyncIterable<string>;
 }
@@ -83,6 +85,10 @@ export function inMemoryDocuments(): MemoryDocumentBackend {
       const document = Object.freeze({ content, version: `memory-${writes}` });
       documents.set(key, document);
       return document;
+    },
+    async remove({ key, signal }) {
+      signal.throwIfAborted();
+      documents.delete(key);
     },
     async *keys({ signal }) {
       signal.throwIfAborted();

@@ -4,27 +4,30 @@
  */
 
 /** Stable codes. `design/error-codes.json` says what each means; codes are only ever added. */
-export type MemoryErrorCode =
-  | "invalid_definition"
-  | "invalid_options"
-  | "invalid_scope"
-  | "invalid_input"
-  | "invalid_recall"
-  | "invalid_tools"
-  | "invalid_state"
-  | "invalid_export"
-  | "limit_exceeded"
-  | "secret_refused"
-  | "partition_shared"
-  | "scope_failed"
-  | "recall_failed"
-  | "conflict"
-  | "corrupt_store"
-  | "unsupported_version"
-  | "backend_failed"
-  | "timeout"
-  | "unsupported"
-  | "not_configured";
+export const memoryErrorCodes = [
+  "invalid_definition",
+  "invalid_options",
+  "invalid_scope",
+  "invalid_input",
+  "invalid_recall",
+  "invalid_tools",
+  "invalid_state",
+  "invalid_export",
+  "limit_exceeded",
+  "secret_refused",
+  "partition_shared",
+  "scope_failed",
+  "recall_failed",
+  "conflict",
+  "corrupt_store",
+  "unsupported_version",
+  "backend_failed",
+  "timeout",
+  "unsupported",
+  "not_configured",
+] as const;
+
+export type MemoryErrorCode = (typeof memoryErrorCodes)[number];
 
 /** What may be known of an underlying error without knowing its text. */
 export interface SanitizedCause {

@@ -3,8 +3,8 @@
  */
 import type { ModelMessage as AiModelMessage } from "ai";
 import * as eve from "eve/memory";
-import { byPrincipal as eveByPrincipal } from "eve/memory/scope";
 import type * as eveFile from "eve/memory/file";
+import { byPrincipal as eveByPrincipal } from "eve/memory/scope";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import type * as ours from "./index.ts";
 import { byPrincipal } from "./scope.ts";

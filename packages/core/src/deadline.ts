@@ -1,0 +1,65 @@
+/** Waiting that always ends: on the answer, on the caller's abort, or on a deadline of its own. */
+import { type Clock, startTimer, systemClock } from "./clock.ts";
+import { MemoryError } from "./errors.ts";
+
+export interface DeadlineOptions {
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  readonly clock?: Clock;
+}
+
+/**
+ * Runs an operation under a deadline. Settles at once when the signal aborts, with its reason, or when time is up, with
+ * `timeout`, whether or not the operation listens; its late outcome is dropped. Aborted before: nothing runs.
+ */
+export async function withDeadline<T>(
+  options: DeadlineOptions,
+  operation: (signal: AbortSignal) => T | Promise<T>,
+): Promise<T> {
+  const { signal, timeoutMs, clock = systemClock } = options;
+  signal.throwIfAborted();
+  const inner = new AbortController();
+  let stop: (reason: unknown) => void = () => {};
+  const stopped = new Promise<never>((_, reject) => {
+    stop = (reason) => {
+      reject(reason);
+      inner.abort(reason);
+    };
+  });
+  const onAbort = (): void => stop(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  const cancelTimer = Number.isFinite(timeoutMs)
+    ? startTimer(
+        clock,
+        () => stop(new MemoryError("timeout", `No answer within ${timeoutMs} ms.`, { retryable: true })),
+        timeoutMs,
+      )
+    : () => {};
+  try {
+    const running = (async () => operation(inner.signal))();
+    return await Promise.race([stopped, running]); // in this order: an outcome that comes with the abort is too late
+  } finally {
+    cancelTimer();
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/** Waits on the clock; rejects with the signal's reason when it aborts. */
+export function pause(delayMs: number, signal: AbortSignal, clock: Clock = systemClock): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const onAbort = (): void => {
+      cancel();
+      reject(signal.reason);
+    };
+    const cancel = startTimer(
+      clock,
+      () => {
+        signal.removeEventListener("abort", onAbort);
+        resolve();
+      },
+      delayMs,
+    );
+    signal.addEventListener("abort", onAbort, { once: true });
+  });
+}
