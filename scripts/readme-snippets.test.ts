@@ -14,7 +14,7 @@ const folderOf = (readme: string): string =>
 afterAll(() => Promise.all(readmes.map((readme) => rm(folderOf(readme), { recursive: true, force: true }))));
 
 describe.each(readmes)("%s", async (readme) => {
-  const snippets = await readSnippets(join(project, readme));
+  const snippets = await readSnippets(readme);
 
   it("has examples", () => expect(snippets.length).toBeGreaterThan(0));
 
@@ -27,7 +27,7 @@ describe.each(readmes)("%s", async (readme) => {
 
 describe("the loop in the README of the host", () => {
   it("is ten lines long", async () => {
-    const [snippet] = await readSnippets(join(project, "packages/host/README.md"));
+    const [snippet] = await readSnippets("packages/host/README.md");
     const loop = /^async function chat.*?^\}$/ms.exec(snippet?.code ?? "")?.[0];
     expect(loop?.split("\n")).toHaveLength(10);
   });

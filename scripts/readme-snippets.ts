@@ -18,8 +18,9 @@ export interface Snippet {
 
 const fenced = /```ts\n(?<code>.*?)```(?:\n+```text\n(?<expected>.*?)```)?/gs;
 
+/** @param readme Its path within the project. */
 export async function readSnippets(readme: string): Promise<Snippet[]> {
-  const text = await readFile(readme, "utf8");
+  const text = await readFile(join(import.meta.dirname, "..", readme), "utf8");
   return [...text.matchAll(fenced)].map(({ groups }, index) => ({
     name: `${readme}, example ${index + 1}`,
     code: groups?.code ?? "",

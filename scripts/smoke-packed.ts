@@ -23,7 +23,7 @@ try {
   if (!installed) throw new Error("The packed packages cannot be installed.");
 
   const readmes = ["README.md", ...packages.map(({ folder }) => join(folder, "README.md"))];
-  const snippets = (await Promise.all(readmes.map((readme) => readSnippets(join(project, readme))))).flat();
+  const snippets = (await Promise.all(readmes.map(readSnippets))).flat();
   for (const [index, { code }] of snippets.entries()) await writeFile(join(room, `example-${index}.ts`), code);
   await copyFile(join(project, "scripts/smoke-packed.tsconfig.json"), join(room, "tsconfig.json"));
   if (!(await run("tsc", ["-p", room]))) throw new Error("An example does not type-check against the packed packages.");
