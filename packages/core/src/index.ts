@@ -15,6 +15,7 @@ export * from "./errors.ts";
 export * from "./events.ts";
 export * from "./export-format.ts";
 export * from "./journal.ts";
+export * from "./keyed-queue.ts";
 export * from "./ledger.ts";
 export * from "./maintenance.ts";
 export * from "./model-message.ts";

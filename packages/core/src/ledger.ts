@@ -2,8 +2,10 @@
  * What has been done already. An operation can come again: after a lost reply, after a restart, with other messages. The
  * ledger remembers, per scope, digests of the messages an operation took, never their text.
  */
+import { setBounded } from "./bounded-map.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { type Duration, isExpired, parseDuration } from "./duration.ts";
+import { createKeyedQueue } from "./keyed-queue.ts";
 import { assertScopeKey, listDigest } from "./keys.ts";
 import { type ModelMessage, messageText } from "./model-message.ts";
 
@@ -95,29 +97,13 @@ export function messageDigests(messages: readonly ModelMessage[]): readonly stri
 export function inMemoryLedgerStore(options: { readonly maxEntries?: number } = {}): LedgerStore {
   const { maxEntries = 10_000 } = options;
   const entries = new Map<string, LedgerEntry>();
-  const running = new Map<string, Promise<unknown>>();
+  const inOrder = createKeyedQueue();
   return {
-    update(key, change) {
-      const previous = running.get(key) ?? Promise.resolve();
-      const next = previous.then(async () => {
+    update: (key, change) =>
+      inOrder(key, async () => {
         const { entry, result } = await change(entries.get(key) ?? null);
-        entries.delete(key);
-        entries.set(key, entry);
-        for (const oldest of entries.keys()) {
-          if (entries.size <= maxEntries) break;
-          entries.delete(oldest);
-        }
+        setBounded(entries, key, entry, maxEntries);
         return result;
-      });
-      const settled = next.then(
-        () => {},
-        () => {},
-      );
-      running.set(key, settled);
-      void settled.then(() => {
-        if (running.get(key) === settled) running.delete(key);
-      });
-      return next;
-    },
+      }),
   };
 }

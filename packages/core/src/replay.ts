@@ -2,6 +2,7 @@
  * The same operation recalls the same, also after other writes. What is kept are ids and revisions, never text: forget,
  * erase and expiry win, because the provider reads each record again by its id.
  */
+import { setBounded } from "./bounded-map.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { type Duration, isExpired, parseDuration } from "./duration.ts";
 import { type LedgerOperation, operationDigest } from "./ledger.ts";
@@ -72,12 +73,7 @@ export function inMemoryReplayStore(
     async add(key, entry) {
       const first = live(key);
       if (first !== null) return first;
-      entries.delete(key);
-      entries.set(key, entry);
-      for (const oldest of entries.keys()) {
-        if (entries.size <= maxEntries) break;
-        entries.delete(oldest);
-      }
+      setBounded(entries, key, entry, maxEntries);
       return entry;
     },
   };

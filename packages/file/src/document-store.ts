@@ -2,6 +2,7 @@
 import {
   byteLength,
   type Clock,
+  createKeyedQueue,
   emitEvent,
   isExpired,
   type MemoryDocument,
@@ -50,7 +51,8 @@ export interface DocumentStore {
 
 export function createDocumentStore(options: DocumentStoreOptions): DocumentStore {
   const { backend, clock, timeoutMs, idempotencyWindowMs, onEvent } = options;
-  const queues = new Map<string, Promise<unknown>>();
+  /** Changes of one key run one after another in this process; only other processes can then conflict. */
+  const inOrder = createKeyedQueue();
   const conflictRetries = {
     retries: 8,
     shouldRetry: MemoryDocumentConflictError.isInstance,
@@ -81,20 +83,6 @@ export function createDocumentStore(options: DocumentStoreOptions): DocumentStor
       }
       throw error;
     }
-  };
-
-  /** Changes of one key run one after another in this process; only other processes can then conflict. */
-  const inOrder = <T>(key: string, operation: () => Promise<T>): Promise<T> => {
-    const turn = (queues.get(key) ?? Promise.resolve()).then(operation);
-    const settled = turn.then(
-      () => {},
-      () => {},
-    );
-    queues.set(key, settled);
-    void settled.then(() => {
-      if (queues.get(key) === settled) queues.delete(key);
-    });
-    return turn;
   };
 
   /** Ends with the deadline even when the backend never answers, so that a hung call does not hold up the next. */

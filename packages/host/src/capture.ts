@@ -1,6 +1,6 @@
 /** The last phase of a turn: every slot may keep something of it. */
 import { describeError, type ModelMessage } from "@keepsake/core";
-import type { SlotLock } from "./lock.ts";
+import type { SlotLock } from "./slots.ts";
 import { emit, handlerContext, type Turn, unlessAborted } from "./turn.ts";
 
 /** Lets all slots capture at once and waits for them. A failure is an event: the turn has happened all the same. */

@@ -1,6 +1,6 @@
 /** The tools of all slots for one turn. */
 import { describeError, type ModelMessage } from "@keepsake/core";
-import type { SlotLock } from "./lock.ts";
+import type { SlotLock } from "./slots.ts";
 import { qualifyTools, type TurnTools } from "./tools.ts";
 import { emit, sessionInfo, type Turn, turnInfo, unlessAborted } from "./turn.ts";
 

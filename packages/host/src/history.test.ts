@@ -1,7 +1,7 @@
 import { defineMemory } from "@keepsake/core";
 import { describe, expect, it } from "vitest";
 import { appendRecalled, type History, project } from "./history.ts";
-import type { SlotLock } from "./lock.ts";
+import type { SlotLock } from "./slots.ts";
 
 function lock(changes: Partial<SlotLock> & { slotName?: string; key?: string } = {}): SlotLock {
   const { slotName = "notes", key = "k1", ...rest } = changes;

@@ -1,7 +1,7 @@
 /** A session's messages: what was said, and among it what was recalled, of which only the current part is shown. */
 import type { MemoryRecallMessage, MessageKind, ModelMessage } from "@keepsake/core";
 import { itemKey } from "@keepsake/core/keys";
-import type { SlotLock } from "./lock.ts";
+import type { SlotLock } from "./slots.ts";
 
 /** Whose memory a recalled message is. Holds keys, never a scope's values. */
 export interface RecordAttribution {

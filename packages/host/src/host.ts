@@ -64,10 +64,8 @@ export function createMemoryHost(options: MemoryHostOptions): MemoryHost {
     clock,
     randomId,
     capabilities: hostCapabilities(capabilities),
-    lockContext: {
-      namespace: { appRoot, node },
-      defaultNamespace: (context) => defaultNamespace(context, globalThis.process?.env ?? {}),
-    },
+    application: { appRoot, node },
+    defaultNamespace: (context) => defaultNamespace(context, globalThis.process?.env ?? {}),
   };
   return {
     session({ auth = null, channel = {}, state } = {}) {

@@ -1,45 +1,26 @@
 /** Which scope a slot works on for one turn. Settled before any provider is called, and unchanged until the turn ends. */
-import {
-  MemoryError,
-  type MemoryNamespaceContext,
-  type MemoryScope,
-  type MemoryScopeContext,
-  type MemoryVisibility,
-} from "@keepsake/core";
+import { MemoryError, type MemoryNamespaceContext, type MemoryScopeContext } from "@keepsake/core";
 import { namespaceKey, scopeKey } from "@keepsake/core/keys";
-import type { Slot } from "./slots.ts";
+import type { Slot, SlotLock } from "./slots.ts";
 import { emit, type Turn, unlessAborted } from "./turn.ts";
-
-export interface SlotLock {
-  readonly slot: Slot;
-  readonly scope: MemoryScope;
-  readonly namespaceKey: string;
-  readonly visibility: MemoryVisibility;
-}
 
 /** A slot that is off for the turn, because its scope or namespace is `null`. */
 interface DisabledSlot {
   readonly slot: Slot;
 }
 
-export interface LockContext {
-  readonly scope: MemoryScopeContext;
-  readonly namespace: Omit<MemoryNamespaceContext, "slot">;
-  readonly defaultNamespace: (context: MemoryNamespaceContext) => string;
-}
-
 /**
  * Resolves the scope first, and the namespace only when there is a scope. `null` from either turns the slot off.
  * @throws MemoryError `scope_failed` when a resolver throws, `invalid_scope` for what it may not answer.
  */
-async function lockSlot(slot: Slot, context: LockContext): Promise<SlotLock | DisabledSlot> {
+async function lockSlot(turn: Turn, slot: Slot, scopeContext: MemoryScopeContext): Promise<SlotLock | DisabledSlot> {
   const { definition, name } = slot;
-  const value = await resolve(slot, definition.scope, context.scope);
+  const value = await resolve(slot, definition.scope, scopeContext);
   if (value === null) return { slot };
-  const namespaceContext = { ...context.namespace, slot: name };
+  const namespaceContext: MemoryNamespaceContext = { ...turn.host.application, slot: name };
   const namespace =
     definition.namespace === undefined
-      ? context.defaultNamespace(namespaceContext)
+      ? turn.host.defaultNamespace(namespaceContext)
       : await resolve(slot, definition.namespace, namespaceContext);
   if (namespace === null) return { slot };
   try {
@@ -58,15 +39,15 @@ async function lockSlot(slot: Slot, context: LockContext): Promise<SlotLock | Di
 
 /** The locks of all slots that are on for this turn. An event tells of each that is off, without saying why. */
 export async function lockAll(turn: Turn): Promise<readonly SlotLock[]> {
-  const { slots, lockContext, allowSharedPartitions } = turn.host;
-  const scope: MemoryScopeContext = {
+  const { slots, allowSharedPartitions } = turn.host;
+  const scopeContext: MemoryScopeContext = {
     abortSignal: turn.signal,
     session: { id: turn.sessionId, auth: turn.auth },
     channel: turn.channel,
     ...(turn.conversation === undefined ? {} : { conversation: turn.conversation }),
   };
   const resolved = await unlessAborted(turn, turn.signal, () =>
-    Promise.all(slots.map((slot) => lockSlot(slot, { ...lockContext, scope }))),
+    Promise.all(slots.map((slot) => lockSlot(turn, slot, scopeContext))),
   );
   const locks = resolved.filter((lock) => "scope" in lock);
   for (const lock of resolved) {

@@ -1,7 +1,7 @@
 /** The first phase of a turn: all slots recall at once, and all must succeed. */
 import { describeError, MemoryError, type MemoryRecallMessage, type ModelMessage } from "@keepsake/core";
-import type { SlotLock } from "./lock.ts";
 import { parseRecallResult } from "./recall-result.ts";
+import type { SlotLock } from "./slots.ts";
 import { emit, handlerContext, type Turn, unlessAborted } from "./turn.ts";
 
 /**

@@ -13,8 +13,9 @@ import {
 import { captureAll } from "./capture.ts";
 import { collectTools } from "./collect-tools.ts";
 import { appendRecalled, type History, project, toModelMessages } from "./history.ts";
-import { lockAll, type SlotLock } from "./lock.ts";
+import { lockAll } from "./lock.ts";
 import { recallAll } from "./recall.ts";
+import type { SlotLock } from "./slots.ts";
 import type { TurnTools } from "./tools.ts";
 import type { Turn, TurnHost } from "./turn.ts";
 

@@ -1,9 +1,24 @@
 /** Named memory slots, checked and in the order in which everything about them happens. */
-import { checkMemoryDefinition, isDefinedMemory, type MemoryDefinition, MemoryError } from "@keepsake/core";
+import {
+  checkMemoryDefinition,
+  isDefinedMemory,
+  type MemoryDefinition,
+  MemoryError,
+  type MemoryScope,
+  type MemoryVisibility,
+} from "@keepsake/core";
 
 export interface Slot {
   readonly name: string;
   readonly definition: MemoryDefinition;
+}
+
+/** The scope that a slot works on for one turn. */
+export interface SlotLock {
+  readonly slot: Slot;
+  readonly scope: MemoryScope;
+  readonly namespaceKey: string;
+  readonly visibility: MemoryVisibility;
 }
 
 const slotName = /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/;

@@ -5,6 +5,7 @@ import {
   type MemoryChannel,
   type MemoryEvent,
   type MemoryEventListener,
+  type MemoryNamespaceContext,
   type MemoryScopeContext,
   type MemorySessionInfo,
   type MemoryTurn,
@@ -15,9 +16,8 @@ import {
 } from "@keepsake/core";
 import type { HistoryEntry } from "./history.ts";
 import type { HostCapabilities } from "./host-capabilities.ts";
-import type { LockContext, SlotLock } from "./lock.ts";
 import { operationId } from "./operation-id.ts";
-import type { Slot } from "./slots.ts";
+import type { Slot, SlotLock } from "./slots.ts";
 
 /** What a turn needs of its host. */
 export interface TurnHost {
@@ -27,7 +27,9 @@ export interface TurnHost {
   readonly randomId: () => string;
   readonly onEvent: MemoryEventListener | undefined;
   readonly capabilities: HostCapabilities;
-  readonly lockContext: Omit<LockContext, "scope">;
+  /** Where default namespaces come from. */
+  readonly application: Omit<MemoryNamespaceContext, "slot">;
+  readonly defaultNamespace: (context: MemoryNamespaceContext) => string;
 }
 
 export interface Turn {

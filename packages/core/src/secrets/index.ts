@@ -3,8 +3,11 @@
  * text, and {@link redactSecrets} before a query leaves the process. Nothing inside a text can switch the rules off.
  */
 import { MemoryError } from "../errors.ts";
+import type { SecretRule } from "./rule.ts";
 import { secretRules } from "./rules.ts";
 import { visibleText } from "./visible-text.ts";
+
+export type { SecretRule };
 
 /** Where a rule matched. Never the value. */
 export interface SecretFinding {
@@ -14,13 +17,6 @@ export interface SecretFinding {
   /** UTF-16 offsets into the text, end exclusive. */
   readonly start: number;
   readonly end: number;
-}
-
-/** One way to recognise a secret. `find` reports every match, in any order; it must be linear in the text's length. */
-export interface SecretRule {
-  readonly id: string;
-  readonly kind: string;
-  readonly find: (text: string) => Iterable<{ readonly start: number; readonly end: number }>;
 }
 
 /** Which rules apply. Made by {@link secretPolicy}. */

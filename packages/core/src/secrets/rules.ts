@@ -2,7 +2,7 @@
  * The built-in rules: private keys, the token formats of well-known vendors, credentials given to a name, in an address
  * or in a header. Each expression reads a text once: repetitions that meet are bounded or have no character in common.
  */
-import type { SecretRule } from "./index.ts";
+import type { SecretRule } from "./rule.ts";
 import { isCode, isCredential, isLongKey, isPassword, isTokenBody, withoutPlaceholders } from "./value.ts";
 
 type Span = { readonly start: number; readonly end: number };

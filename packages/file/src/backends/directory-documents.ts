@@ -12,13 +12,19 @@ import {
   retry,
 } from "@keepsake/core";
 import { scopeKeyOfStorageName, storageName } from "@keepsake/core/keys";
-import type { DirectoryOptions } from "./directory.ts";
 import { type FileSystem, hasCode, syncFolder, unlinkIfThere } from "./file-system.ts";
 import { acquireLock, type ProcessLock } from "./process-lock.ts";
 
 const documentName = "memory.md";
 const lockName = "lock";
 const draftSuffix = ".draft";
+
+export interface DirectoryOptions {
+  /** The folder that holds everything. Made when the first document is written, readable by this user alone. */
+  readonly root: string;
+  /** Stands in for `node:fs/promises`, to try faults. */
+  readonly fileSystem?: FileSystem;
+}
 
 export function directoryDocuments(options: DirectoryOptions): Required<MemoryDocumentBackend> {
   const files: FileSystem = options.fileSystem ?? nodeFileSystem;

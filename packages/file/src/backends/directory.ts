@@ -1,14 +1,9 @@
 /** Documents as files in folders of their own, for one machine and any number of processes on it. */
 import type { MemoryDocument, MemoryDocumentBackend } from "@keepsake/core";
 import { MemoryError } from "@keepsake/core";
-import type { FileSystem } from "./file-system.ts";
+import type { DirectoryOptions } from "./directory-documents.ts";
 
-export interface DirectoryOptions {
-  /** The folder that holds everything. Made when the first document is written, readable by this user alone. */
-  readonly root: string;
-  /** Stands in for `node:fs/promises`, to try faults. */
-  readonly fileSystem?: FileSystem;
-}
+export type { DirectoryOptions };
 
 /**
  * One folder per scope, named in lower-case hex, with the document as `memory.md` in it. Writes are atomic and survive a
