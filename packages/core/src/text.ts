@@ -38,22 +38,23 @@ export function cutText(text: string, maxCharacters: number): string {
   return text.slice(0, end).toWellFormed();
 }
 
-/** Stored text as it may stand inside a frame: one line, and unable to open or close a tag. */
+/** Stored text as it stands inside a frame: one line, and unable to open or close a tag. Escaping twice is escaping once. */
 export function escapeText(text: string): string {
   return toSingleLine(text).replace(/</g, "&lt;");
 }
 
 export interface RecallFrame {
   readonly slot: string;
-  /** The provider's own words: what the lines are and how to treat them. Holds no `<`. */
+  /** The provider's own words: what the lines are and how to treat them. */
   readonly guidance: string;
-  /** Lines already escaped by {@link escapeText}. */
+  /** Stored texts, as they are: each becomes one line, escaped. */
   readonly lines?: readonly string[];
 }
 
 /** Recalled memory as the model sees it: one element that says whose it is, and nothing inside can close it. */
 export function frameRecall({ slot, guidance, lines = [] }: RecallFrame): string {
-  return [`<keepsake-memory slot="${slot}">`, guidance, ...lines, "</keepsake-memory>"].join("\n");
+  const body = [guidance, ...lines].map(escapeText);
+  return [`<keepsake-memory slot="${slot}">`, ...body, "</keepsake-memory>"].join("\n");
 }
 
 const wholeFrame = /^<keepsake-memory slot="[A-Za-z0-9_-]{1,64}">\n[^<]*\n<\/keepsake-memory>$/;

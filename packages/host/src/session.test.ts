@@ -132,6 +132,17 @@ describe("scopes", () => {
     expect(contents(messages)).toEqual(["ann", "1", "ok", "ben", "2"]);
   });
 
+  it("come from a caller of the right shape only", async () => {
+    const host = createMemoryHost({ slots: {} });
+    const wrong = [{}, "ann", 7, { current: person("ann"), initiator: null }, { ...person("ann"), attributes: null }];
+    for (const auth of wrong) {
+      expect(() => host.session({ auth: auth as never })).toThrow(expect.objectContaining({ code: "invalid_input" }));
+      const session = host.session({ auth: person("ann") });
+      await expect(session.startTurn("x", { auth: auth as never })).rejects.toMatchObject({ code: "invalid_input" });
+      await expect(session.startTurn("x", { auth: null })).resolves.toMatchObject({ id: "turn_0" });
+    }
+  });
+
   it("that two slots share are refused, unless that is meant", async () => {
     const shared = { scope: "team", namespace: "app" };
     const slots = { a: slotKnowing(() => "a", shared), b: slotKnowing(() => "b", shared) };

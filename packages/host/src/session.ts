@@ -14,6 +14,7 @@ import { captureAll } from "./capture.ts";
 import { collectTools } from "./collect-tools.ts";
 import { appendRecalled, type History, project, toModelMessages } from "./history.ts";
 import { lockAll } from "./lock.ts";
+import { checkPrincipal } from "./principal.ts";
 import { recallAll } from "./recall.ts";
 import type { SlotLock } from "./slots.ts";
 import type { TurnTools } from "./tools.ts";
@@ -75,7 +76,7 @@ export class MemorySession {
   /** Made by `host.session()`. */
   constructor(host: TurnHost, input: SessionInput) {
     this.#host = host;
-    this.#initiator = input.auth;
+    this.#initiator = checkPrincipal(input.auth);
     this.#channel = input.channel;
     this.#state = input.state;
   }
@@ -159,7 +160,7 @@ export class MemorySession {
 
   #open(input: string | UserContent, { auth, abortSignal, conversation }: StartTurnOptions): OpenTurn {
     const sequence = this.#state.nextSequence;
-    const current = auth === undefined ? this.#initiator : auth;
+    const current = auth === undefined ? this.#initiator : checkPrincipal(auth);
     const abort = new AbortController();
     const onAbort = (): void => abort.abort(abortSignal?.reason);
     abortSignal?.addEventListener("abort", onAbort, { once: true });
