@@ -28,13 +28,14 @@ export async function withDeadline<T>(
   });
   const onAbort = (): void => stop(signal.reason);
   signal.addEventListener("abort", onAbort, { once: true });
-  const cancelTimer = Number.isFinite(timeoutMs)
-    ? startTimer(
-        clock,
-        () => stop(new MemoryError("timeout", `No answer within ${timeoutMs} ms.`, { retryable: true })),
-        timeoutMs,
-      )
-    : () => {};
+  const cancelTimer =
+    timeoutMs < Number.POSITIVE_INFINITY || Number.isNaN(timeoutMs)
+      ? startTimer(
+          clock,
+          () => stop(new MemoryError("timeout", `No answer within ${timeoutMs} ms.`, { retryable: true })),
+          timeoutMs,
+        )
+      : () => {};
   try {
     const running = (async () => operation(inner.signal))();
     return await Promise.race([stopped, running]); // in this order: an outcome that comes with the abort is too late

@@ -3,6 +3,7 @@ import type { MemoryDefinition, MemoryProvider } from "./contract.ts";
 import { declareProvider, type MemoryProviderDeclaration } from "./declaration.ts";
 import { MemoryError } from "./errors.ts";
 
+const definitionKeys = ["description", "namespace", "provider", "scope", "visibility"] as const;
 const definitionBrand: unique symbol = Symbol.for("eve:memory-definition");
 
 export type DefinedMemory<T extends MemoryDefinition = MemoryDefinition> = T & { readonly [definitionBrand]: true };
@@ -13,7 +14,9 @@ export type DefinedMemory<T extends MemoryDefinition = MemoryDefinition> = T & {
  */
 export function defineMemory<const T extends MemoryDefinition>(definition: T): DefinedMemory<T> {
   checkMemoryDefinition(definition);
-  return { ...definition, [definitionBrand]: true };
+  // Members that a class instance inherits would be lost in a spread.
+  const members = definitionKeys.filter((key) => definition[key] !== undefined).map((key) => [key, definition[key]]);
+  return { ...definition, ...Object.fromEntries(members), [definitionBrand]: true };
 }
 
 /**
@@ -40,7 +43,7 @@ export function isDefinedMemory(value: unknown): value is DefinedMemory {
 export function checkMemoryDefinition(definition: unknown, slot?: string): asserts definition is MemoryDefinition {
   const whose = slot === undefined ? "The memory definition" : `The definition of memory slot "${slot}"`;
   if (!isObject(definition)) throw invalid(whose, "must be an object");
-  refuseUnknownKeys(definition, ["description", "namespace", "provider", "scope", "visibility"], whose);
+  refuseUnknownKeys(definition, definitionKeys, whose);
   const { description, namespace, scope, visibility, provider } = definition;
   if (description !== undefined && (typeof description !== "string" || description.trim() === "")) {
     throw invalid(whose, `needs text that is not blank as "description", or none`);

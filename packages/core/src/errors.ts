@@ -24,6 +24,7 @@ export const memoryErrorCodes = [
   "backend_failed",
   "timeout",
   "unsupported",
+  "denied",
   "not_configured",
 ] as const;
 
@@ -73,7 +74,9 @@ export class MemoryError extends Error {
   }
 }
 
-const safeWord = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
+// Names and codes as programs write them. Anything else may be a value that someone put into an error.
+const errorName = /^[A-Z][A-Za-z]{0,40}(?:Error|Exception|Failure|Rejection)$|^Error$/;
+const errorCode = /^E[A-Z0-9]{2,15}$|^[A-Z]{2,16}(?:_[A-Z0-9]{1,16}){1,6}$|^[a-z]{2,16}(?:_[a-z]{1,16}){0,6}$/;
 
 /** Keeps an error's name, code and status; drops message, stack and everything else. */
 export function sanitizeCause(error: unknown): SanitizedCause {
@@ -82,8 +85,8 @@ export function sanitizeCause(error: unknown): SanitizedCause {
   const code = readProperty(error, "code");
   const status = readProperty(error, "status") ?? readProperty(error, "statusCode");
   return {
-    name: typeof name === "string" && safeWord.test(name) ? name : "Error",
-    ...(typeof code === "string" && safeWord.test(code) ? { code } : {}),
+    name: typeof name === "string" && errorName.test(name) ? name : "Error",
+    ...(typeof code === "string" && errorCode.test(code) ? { code } : {}),
     ...(typeof status === "number" ? { status } : {}),
   };
 }

@@ -19,6 +19,7 @@ export * from "./keyed-queue.ts";
 export * from "./ledger.ts";
 export * from "./maintenance.ts";
 export * from "./model-message.ts";
+export * from "./options.ts";
 export * from "./recall-policy.ts";
 export * from "./replay.ts";
 export * from "./retry.ts";

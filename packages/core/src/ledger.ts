@@ -8,6 +8,7 @@ import { type Duration, isExpired, parseDuration } from "./duration.ts";
 import { createKeyedQueue } from "./keyed-queue.ts";
 import { assertScopeKey, listDigest } from "./keys.ts";
 import { type ModelMessage, messageText } from "./model-message.ts";
+import { checkOptions, optionIs } from "./options.ts";
 
 export interface LedgerEntry {
   /** Digests of the messages taken. */
@@ -57,6 +58,11 @@ export interface LedgerOptions {
 
 /** A ledger over a store; without one, over memory. */
 export function createLedger(options: LedgerOptions = {}): Ledger {
+  checkOptions("createLedger()", options, {
+    store: optionIs.having("update"),
+    window: optionIs.duration,
+    clock: optionIs.clock,
+  });
   const { store = inMemoryLedgerStore(), window = "24h", clock = systemClock } = options;
   const windowMs = parseDuration(window, "window");
   return {

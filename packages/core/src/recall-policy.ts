@@ -6,6 +6,7 @@ import { extendProvider } from "./declaration.ts";
 import { MemoryError } from "./errors.ts";
 import { describeError, emitEvent, type MemoryEventListener } from "./events.ts";
 import { type ModelMessage, messageKind, messageText } from "./model-message.ts";
+import { checkOptions, optionIs } from "./options.ts";
 import { frameRecall } from "./text.ts";
 
 export interface RecallPolicyOptions {
@@ -29,12 +30,16 @@ const readable = "Memory can be read again.";
  * @throws MemoryError `invalid_options`; from recall, what the provider threw or `timeout`.
  */
 export function withRecallPolicy(provider: MemoryProvider, options: RecallPolicyOptions): MemoryProvider {
+  checkOptions("withRecallPolicy()", options, {
+    onFailure: (value) => value === "throw" || value === "skip",
+    budgetMs: optionIs.positive,
+    clock: optionIs.clock,
+    onEvent: optionIs.callable,
+  });
   const { onFailure, budgetMs = Number.POSITIVE_INFINITY, clock = systemClock, onEvent } = options;
-  if (onFailure !== "throw" && onFailure !== "skip") {
+  if (onFailure === undefined) {
     throw new MemoryError("invalid_options", `withRecallPolicy() needs "throw" or "skip" as onFailure.`);
   }
-  if (typeof budgetMs !== "number" || !(budgetMs > 0))
-    throw new MemoryError("invalid_options", "budgetMs must be a positive number of milliseconds.");
 
   const bounded =
     <C extends MemoryOperationContext>(recall: (context: C) => MemoryRecallResult | Promise<MemoryRecallResult>) =>

@@ -6,6 +6,7 @@ import { setBounded } from "./bounded-map.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { type Duration, isExpired, parseDuration } from "./duration.ts";
 import { type LedgerOperation, operationDigest } from "./ledger.ts";
+import { checkOptions, optionIs } from "./options.ts";
 
 /** Which record, and which revision of it, was recalled. */
 export interface RecalledReference {
@@ -42,6 +43,11 @@ export interface ReplayOptions {
 
 /** Replay over a store; without one, over memory. */
 export function createReplay(options: ReplayOptions = {}): Replay {
+  checkOptions("createReplay()", options, {
+    store: optionIs.having("get", "add"),
+    window: optionIs.duration,
+    clock: optionIs.clock,
+  });
   const { window = "1h", clock = systemClock, store = inMemoryReplayStore({ clock }) } = options;
   const windowMs = parseDuration(window, "window");
   return {

@@ -22,7 +22,7 @@ export async function retry<T>(options: RetryOptions, operation: (attempt: numbe
     try {
       return await operation(attempt);
     } catch (error) {
-      if (attempt > retries || !shouldRetry(error)) throw error;
+      if (!(attempt <= retries) || !shouldRetry(error)) throw error; // also where retries is no number
       signal.throwIfAborted();
       onRetry?.(attempt, error);
       await pause(Math.random() * Math.min(maxDelayMs, firstDelayMs * 2 ** (attempt - 1)), signal, clock);

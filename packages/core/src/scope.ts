@@ -58,7 +58,9 @@ export function fixed(value: string): ScopeHelper {
 
 /** A memory per combination, in this order: `allOf(byTenant(), byPrincipal)`. One `null` makes the whole `null`. */
 export function allOf(...helpers: readonly [ScopeHelper, ...ScopeHelper[]]): ScopeHelper {
-  if (helpers.length === 0) throw new MemoryError("invalid_options", "allOf() needs at least one helper.");
+  if (helpers.length === 0 || !helpers.every((helper) => typeof helper === "function")) {
+    throw new MemoryError("invalid_options", "allOf() needs at least one helper, and helpers are functions.");
+  }
   return (context) => {
     const parts: string[] = [];
     for (const helper of helpers) {
@@ -73,6 +75,9 @@ export function allOf(...helpers: readonly [ScopeHelper, ...ScopeHelper[]]): Sco
 
 /** A helper that applies only under a condition, and is `null` otherwise. Only `true` counts: a promise of one does not. */
 export function when(condition: (context: MemoryScopeContext) => boolean, helper: ScopeHelper): ScopeHelper {
+  if (typeof condition !== "function" || typeof helper !== "function") {
+    throw new MemoryError("invalid_options", "when() needs a condition and a helper, both functions.");
+  }
   return (context) => (condition(context) === true ? helper(context) : null);
 }
 

@@ -14,12 +14,21 @@ const whitespace = /[\s\u0085\u001c-\u001f]+/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
 const invisibleControls = /[\u0000-\u0008\u000e-\u001b\u007f-\u0084\u0086-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
+// Tag characters spell text that nobody sees. After a black flag they name a region, which is what they are for.
+const tagCharacters = /(\u{1f3f4})?[\u{e0000}-\u{e007f}]+/gu;
+const longestFlag = 18;
+
 /**
  * One line of well-formed text: trimmed, every run of whitespace or line breaks one space, control and bidirectional
- * control characters removed, lone surrogates replaced by U+FFFD. Case and normal form stay.
+ * control characters and hidden tag characters removed, lone surrogates replaced by U+FFFD. Case and normal form stay.
  */
 export function toSingleLine(text: string): string {
-  return text.toWellFormed().replace(invisibleControls, "").replace(whitespace, " ").trim();
+  return text
+    .toWellFormed()
+    .replace(tagCharacters, (run, flag = "") => (flag !== "" && run.length <= longestFlag ? run : flag))
+    .replace(invisibleControls, "")
+    .replace(whitespace, " ")
+    .trim();
 }
 
 /**

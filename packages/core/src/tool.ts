@@ -1,5 +1,5 @@
 /** Tools that a provider offers to the model: plain objects that check their own input, whichever loop calls them. */
-import type { MemoryTool, MemoryToolContext } from "./contract.ts";
+import type { MemoryTool, MemoryToolContext, ToolModelOutput } from "./contract.ts";
 import { MemoryError } from "./errors.ts";
 
 /** The part of the Standard Schema specification, version 1, that tools need. zod, valibot and arktype implement it. */
@@ -9,6 +9,8 @@ export interface StandardSchema<Output = unknown> {
     readonly vendor: string;
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
     readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
+    /** Absent where the schema cannot show itself as JSON Schema. */
+    readonly jsonSchema?: { readonly input: (options: { readonly target: string }) => Record<string, unknown> };
   };
 }
 
@@ -21,19 +23,24 @@ interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-export interface ToolDefinition<Input> extends Omit<MemoryTool, "inputSchema" | "execute"> {
+export interface ToolDefinition<Input, Output = unknown>
+  extends Omit<MemoryTool, "inputSchema" | "execute" | "toModelOutput"> {
   readonly inputSchema: StandardSchema<Input>;
-  execute(input: Input, context: MemoryToolContext): unknown;
+  execute(input: Input, context: MemoryToolContext): Output | Promise<Output>;
+  readonly toModelOutput?: (output: Output) => ToolModelOutput | Promise<ToolModelOutput>;
 }
 
 const toolBrand = Symbol.for("eve:tool-brand");
 
 /**
  * A tool that validates its input before it runs, so that a plain loop is as safe as a framework. Carries the brand that
- * eve looks for.
+ * eve looks for. Frameworks validate too and pass on the result, so the schema must accept what it makes: no transforms.
  * @throws MemoryError `invalid_definition` here; `invalid_input` from `execute`, naming fields, never values.
  */
-export function defineTool<Input>(definition: ToolDefinition<Input>): MemoryTool {
+export function defineTool<Input, Output>(definition: ToolDefinition<Input, Output>): MemoryTool {
+  if (typeof definition !== "object" || definition === null) {
+    throw new MemoryError("invalid_definition", "A tool is defined by an object.");
+  }
   const { description, inputSchema, execute } = definition;
   if (typeof description !== "string" || description.trim() === "") {
     throw new MemoryError("invalid_definition", "A tool needs a description that is not blank.");
@@ -47,7 +54,7 @@ export function defineTool<Input>(definition: ToolDefinition<Input>): MemoryTool
   const tool = {
     ...definition,
     execute: async (input: unknown, context: MemoryToolContext) =>
-      execute(await parseToolInput(inputSchema, input), context),
+      definition.execute(await parseToolInput(inputSchema, input), context),
     [toolBrand]: true,
   };
   return tool;
@@ -71,7 +78,8 @@ export function isStandardSchema(value: unknown): value is StandardSchema {
 export async function parseToolInput<Output>(schema: StandardSchema<Output>, input: unknown): Promise<Output> {
   const result = await validate(schema, input);
   if (result.issues === undefined) return result.value;
-  const fields = [...new Set(result.issues.map(fieldOf))].join(", ");
+  const known = declaredFields(schema);
+  const fields = [...new Set(result.issues.map((issue) => fieldOf(issue, known)))].join(", ");
   throw new MemoryError("invalid_input", `The tool's input does not fit its schema: ${fields}.`);
 }
 
@@ -83,9 +91,19 @@ async function validate<Output>(schema: StandardSchema<Output>, input: unknown):
   }
 }
 
-function fieldOf({ path = [] }: StandardIssue): string {
-  const keys = path.map((part) => String(typeof part === "object" ? part.key : part));
-  return keys.length > 0 && keys.every((key) => /^[A-Za-z0-9_]{1,32}$/.test(key))
-    ? keys.join(".")
-    : "a field is missing, unknown or of the wrong kind";
+/** The name of a field that the schema itself declares; a key of a record is the caller's, and may hold anything. */
+function fieldOf({ path = [] }: StandardIssue, known: readonly string[]): string {
+  const [first] = path;
+  const field = String(typeof first === "object" ? first.key : first);
+  return known.includes(field) ? field : "a field is missing, unknown or of the wrong kind";
+}
+
+/** The fields that a schema shows in its JSON Schema; none where it cannot show itself. */
+function declaredFields(schema: StandardSchema): readonly string[] {
+  try {
+    const shown: unknown = schema["~standard"].jsonSchema?.input({ target: "draft-2020-12" });
+    return Object.keys(Object(Reflect.get(Object(shown), "properties")));
+  } catch {
+    return [];
+  }
 }

@@ -3,6 +3,7 @@
  * text, and {@link redactSecrets} before a query leaves the process. Nothing inside a text can switch the rules off.
  */
 import { MemoryError } from "../errors.ts";
+import { checkOptions, optionIs } from "../options.ts";
 import type { SecretRule } from "./rule.ts";
 import { secretRules } from "./rules.ts";
 import { visibleText } from "./visible-text.ts";
@@ -36,6 +37,10 @@ export interface SecretPolicyOptions {
  * @throws MemoryError `invalid_options` for an unknown id in `disable` or two rules with one id.
  */
 export function secretPolicy(options: SecretPolicyOptions = {}): SecretPolicy {
+  checkOptions("secretPolicy()", options, {
+    rules: (rules) => Array.isArray(rules) && rules.every(isRule),
+    disable: (ids) => Array.isArray(ids),
+  });
   const disabled = new Set(options.disable);
   for (const id of disabled) {
     if (!secretRules.some((rule) => rule.id === id)) {
@@ -47,6 +52,12 @@ export function secretPolicy(options: SecretPolicyOptions = {}): SecretPolicy {
     throw new MemoryError("invalid_options", "secretPolicy() was given two rules with one id.");
   }
   return Object.freeze({ rules: Object.freeze(rules) });
+}
+
+function isRule(rule: unknown): boolean {
+  return (
+    optionIs.having("find")(rule) && ["id", "kind"].every((name) => optionIs.text(Reflect.get(Object(rule), name)))
+  );
 }
 
 /** All built-in rules. */
