@@ -4,7 +4,6 @@ import {
   type Clock,
   createKeyedQueue,
   emitEvent,
-  isExpired,
   type MemoryDocument,
   type MemoryDocumentBackend,
   MemoryDocumentConflictError,
@@ -15,16 +14,16 @@ import {
 } from "@keepsake/core";
 import { assertScopeKey } from "@keepsake/core/keys";
 import { type FileDocument, formatDocument, parseDocument } from "./document.ts";
+import { maxDocumentBytes } from "./entry.ts";
 
-export const maxDocumentBytes = 65_536;
-const maxRecordedCalls = 128;
+const maxRecordedCalls = 256;
+/** Saves stop at 65,536 bytes. A person may have written more; beyond this it is taken for something else. */
+const maxReadableBytes = 1_048_576;
 
 export interface DocumentStoreOptions {
   readonly backend: MemoryDocumentBackend;
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** How long a repeated tool call is recognised. */
-  readonly idempotencyWindowMs: number;
   readonly onEvent: MemoryEventListener | undefined;
 }
 
@@ -50,7 +49,7 @@ export interface DocumentStore {
 }
 
 export function createDocumentStore(options: DocumentStoreOptions): DocumentStore {
-  const { backend, clock, timeoutMs, idempotencyWindowMs, onEvent } = options;
+  const { backend, clock, timeoutMs, onEvent } = options;
   /** Changes of one key run one after another in this process; only other processes can then conflict. */
   const inOrder = createKeyedQueue();
   const conflictRetries = {
@@ -61,13 +60,16 @@ export function createDocumentStore(options: DocumentStoreOptions): DocumentStor
     onRetry: (attempt: number): void => emitEvent(onEvent, { code: "retry", counts: { attempt } }),
   };
 
-  const guarded = async <T>(access: DocumentAccess, operation: (signal: AbortSignal) => Promise<T>): Promise<T> => {
-    assertScopeKey(access.key);
+  /** Runs one piece of work of the backend under the deadline. What it throws is typed, or the caller's own reason. */
+  const typed = async <T>(signal: AbortSignal, operation: (signal: AbortSignal) => Promise<T>): Promise<T> => {
     try {
-      return await withDeadline({ signal: access.signal, timeoutMs, clock }, operation);
+      return await withDeadline({ signal, timeoutMs, clock }, operation);
     } catch (error) {
-      if (access.signal.aborted || MemoryError.isInstance(error)) throw error;
-      if (MemoryDocumentConflictError.isInstance(error)) throw new MemoryDocumentConflictError(access.key);
+      signal.throwIfAborted(); // whatever else failed meanwhile
+      if (MemoryError.isInstance(error)) throw error;
+      if (MemoryDocumentConflictError.isInstance(error)) {
+        throw new MemoryError("conflict", "The memory document keeps changing. Try again.", { retryable: true });
+      }
       throw new MemoryError("backend_failed", "The memory backend failed.", { cause: error, retryable: true });
     }
   };
@@ -78,34 +80,46 @@ export function createDocumentStore(options: DocumentStoreOptions): DocumentStor
       return stored === null ? null : { document: parseDocument(stored.content), version: stored.version };
     } catch (error) {
       if (MemoryError.isInstance(error) && error.code === "corrupt_store") {
-        const copied = await backend.setAside?.({ key, signal }).catch(() => false); // the damage is what matters
+        // Fails without a word: the damage is what matters.
+        const copied = await (async () => backend.setAside?.({ key, signal }))().catch(() => false);
         if (copied) emitEvent(onEvent, { code: "document_set_aside" });
       }
       throw error;
     }
   };
 
-  /** Ends with the deadline even when the backend never answers, so that a hung call does not hold up the next. */
-  const exclusively = <T>(access: DocumentAccess, operation: (access: DocumentAccess) => Promise<T>): Promise<T> =>
-    guarded(access, (signal) =>
-      inOrder(access.key, () =>
-        withDeadline({ signal, timeoutMs: Number.POSITIVE_INFINITY }, () => operation({ key: access.key, signal })),
-      ),
+  /**
+   * Waits for its turn as long as the caller does; the deadline starts with the turn. It ends there even when the backend
+   * never answers, so that a hung call does not hold up the next.
+   */
+  const exclusively = async <T>(
+    access: DocumentAccess,
+    operation: (access: DocumentAccess) => Promise<T>,
+  ): Promise<T> => {
+    const { key, signal } = access;
+    assertScopeKey(key);
+    return withDeadline({ signal, timeoutMs: Number.POSITIVE_INFINITY }, (waiting) =>
+      inOrder(key, () => typed(waiting, (running) => operation({ key, signal: running }))),
     );
+  };
 
   const redo = <T>(access: DocumentAccess, change: (known: FileDocument | null) => DocumentChange<T>): Promise<T> =>
     retry({ ...conflictRetries, signal: access.signal, clock }, async () => {
       const stored = await load(access);
       const { document, result } = change(stored?.document ?? null);
       if (document !== undefined) {
-        const content = fit(document, { now: clock.now(), idempotencyWindowMs });
+        access.signal.throwIfAborted(); // a backend may not look, and nobody waits for this any more
+        const content = fit(document);
         await backend.write({ ...access, content, expectedVersion: stored?.version ?? null });
       }
       return result;
     });
 
   return {
-    read: (access) => guarded(access, async (signal) => (await load({ ...access, signal }))?.document ?? null),
+    async read({ key, signal }) {
+      assertScopeKey(key);
+      return typed(signal, async (running) => (await load({ key, signal: running }))?.document ?? null);
+    },
 
     update: (access, change) => exclusively(access, (exclusive) => redo(exclusive, change)),
 
@@ -124,9 +138,11 @@ export function createDocumentStore(options: DocumentStoreOptions): DocumentStor
       if (backend.keys === undefined) {
         throw new MemoryError("unsupported", "This memory backend cannot list its scopes.");
       }
-      for await (const key of backend.keys({ signal })) {
-        signal.throwIfAborted();
-        yield key;
+      const keys = backend.keys({ signal })[Symbol.asyncIterator]();
+      for (;;) {
+        const { done, value } = await typed(signal, () => keys.next());
+        if (done) return;
+        yield value;
       }
     },
   };
@@ -138,29 +154,19 @@ function eraseEntries(document: FileDocument | null): DocumentChange<number> {
   return { document: { ...document, entries: [] }, result: document.entries.length };
 }
 
-function isUnreadable(error: unknown): boolean {
+/** Whether there is a document that this version cannot work with, as opposed to a store that fails. */
+export function isUnreadable(error: unknown): boolean {
   return (
     MemoryError.isInstance(error) && ["corrupt_store", "unsupported_version", "limit_exceeded"].includes(error.code)
   );
 }
 
-/** The text to write: calls that are too old or too many go first; entries never go. */
-function fit(
-  document: FileDocument,
-  { now, idempotencyWindowMs }: { now: number; idempotencyWindowMs: number },
-): string {
-  let calls = document.calls
-    .filter(({ atSeconds }) => !isExpired(atSeconds * 1_000 + idempotencyWindowMs, now))
-    .slice(-maxRecordedCalls);
+/** The text to write. Of the calls, the oldest go where there are too many; entries never go. */
+function fit(document: FileDocument): string {
+  let calls = document.calls.slice(-maxRecordedCalls);
   for (;;) {
     const content = formatDocument({ ...document, calls });
-    if (byteLength(content) <= maxDocumentBytes) return content;
-    if (calls.length === 0) {
-      throw new MemoryError(
-        "limit_exceeded",
-        "The memory document would exceed 65,536 bytes. Remove a memory that is out of date, then save again.",
-      );
-    }
+    if (calls.length === 0 || byteLength(content) <= maxDocumentBytes) return content;
     calls = calls.slice(1);
   }
 }
@@ -170,8 +176,8 @@ function checkStored(stored: MemoryDocument | null): MemoryDocument | null {
   if (typeof stored?.content !== "string" || typeof stored.version !== "string" || stored.version === "") {
     throw new MemoryError("backend_failed", "The memory backend answered with something that is not a document.");
   }
-  if (byteLength(stored.content) > maxDocumentBytes) {
-    throw new MemoryError("limit_exceeded", "The stored memory document is longer than 65,536 bytes.");
+  if (byteLength(stored.content) > maxReadableBytes) {
+    throw new MemoryError("limit_exceeded", "The stored memory document is longer than a megabyte.");
   }
   return stored;
 }

@@ -13,9 +13,9 @@ describe("a document", () => {
         { index: 3, text: "prefers aisle seats" },
       ],
       nextIndex: 4,
-      calls: [{ digest: "a".repeat(22), outcome: "saved", index: 3, atSeconds: 36 }],
+      calls: [{ digest: "a".repeat(22), outcome: "saved", index: 3 }],
     };
-    const text = `${header}\n0: likes tea\n3: prefers aisle seats\n<!-- keepsake-calls ${"a".repeat(22)}.s3.10 -->\n`;
+    const text = `${header}\n0: likes tea\n3: prefers aisle seats\n<!-- keepsake-calls ${"a".repeat(22)}.s3 -->\n`;
     expect(formatDocument(document)).toBe(text);
     expect(parseDocument(text)).toEqual(document);
   });
@@ -27,7 +27,7 @@ describe("a document", () => {
       .map(toSingleLine)
       .filter((line) => line !== "");
     const outcome = fc.constantFrom("saved", "duplicate", "removed", "absent");
-    const call = fc.record({ digest: fc.stringMatching(/^[A-Za-z0-9_-]{22}$/), outcome, index, atSeconds: fc.nat() });
+    const call = fc.record({ digest: fc.stringMatching(/^[A-Za-z0-9_-]{22}$/), outcome, index });
     fc.assert(
       fc.property(fc.uniqueArray(fc.tuple(index, text), { selector: ([i]) => i }), fc.array(call), (pairs, calls) => {
         const entries = pairs.map(([i, t]) => ({ index: i, text: t })).sort((a, b) => a.index - b.index);
@@ -58,6 +58,19 @@ describe("a person's edits", () => {
 
   it("cannot use up the numbers", () => {
     expect(texts(`${header}\n9007199254740991: huge\n`)).toEqual(["4: 9007199254740991: huge"]);
+    const content = `${header}\n999999999: last\n1000000000: too far\nc\n`;
+    expect(texts(content)).toEqual(["999999999: last", "1000000000: 1000000000: too far", "1000000001: c"]);
+    expect(parseDocument(formatDocument(parseDocument(content)))).toEqual(parseDocument(content));
+  });
+
+  it("may wrap, change or damage the line of calls: it never becomes a memory", () => {
+    const [one, two] = ["a".repeat(22), "b".repeat(22)];
+    const wrapped = `${header}  \n0: tea\n<!-- keepsake-calls ${one}.s0\n  ${two}.r1 ??? ${one}.x9 -->\nwalks the dog\n`;
+    expect(texts(wrapped)).toEqual(["0: tea", "4: walks the dog"]);
+    expect(parseDocument(wrapped).calls).toEqual([
+      { digest: one, outcome: "saved", index: 0 },
+      { digest: two, outcome: "removed", index: 1 },
+    ]);
   });
 });
 
@@ -70,7 +83,6 @@ describe("what is no document", () => {
     `\n${header}\n`,
     "<!-- keepsake-memory v1 next=-1 -->\n",
     "<!-- keepsake-memory v1 next=99999999999999999 -->\n",
-    `${header}\n<!-- keepsake-calls broken -->\n`,
     "<!-- eve-memory-file-v1 lastAllocatedIndex=01 -->\n",
   ])("%j is refused", (content) => {
     expect(() => parseDocument(content)).toThrow(expect.objectContaining({ code: "corrupt_store" }));

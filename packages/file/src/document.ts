@@ -25,8 +25,6 @@ export interface RecordedCall {
   readonly digest: string;
   readonly outcome: CallOutcome;
   readonly index: number;
-  /** Whole seconds since the epoch. */
-  readonly atSeconds: number;
 }
 
 export interface FileDocument {
@@ -39,35 +37,42 @@ export interface FileDocument {
 
 export const emptyDocument: FileDocument = { entries: [], nextIndex: 0, calls: [] };
 
-const header = /^<!-- keepsake-memory v1 next=(0|[1-9][0-9]{0,15}) -->$/;
+const header = /^<!-- keepsake-memory v1 next=(0|[1-9][0-9]{0,14}) -->\s*$/;
 const otherVersion = /^<!-- keepsake-memory v(?!1 )[0-9]+ /;
-const eveHeader = /^<!-- eve-memory-file-v1 lastAllocatedIndex=(-1|0|[1-9][0-9]{0,15}) -->$/;
-const numberedLine = /^([0-9]{1,16}):(.*)$/;
-const callsLine = /^<!-- keepsake-calls((?: [^ ]+)*) -->$/;
-const callToken = /^([A-Za-z0-9_-]{22})\.([sdra])([0-9]{1,16})\.([0-9a-z]{1,9})$/;
+const eveHeader = /^<!-- eve-memory-file-v1 lastAllocatedIndex=(-1|0|[1-9][0-9]{0,14}) -->\s*$/;
+const numberedLine = /^([0-9]{1,15}):(.*)$/;
+/** A person may number lines ahead of `next`, but not so far that the numbers run out. */
+const largestIndexAhead = 999_999_999;
+// An editor may have wrapped it.
+const callsComment = /^<!-- keepsake-calls([^<>]*)-->[ \t]*$/gm;
+const callToken = /([A-Za-z0-9_-]{22})\.([sdra])([0-9]{1,15})(?=\s|$)/g;
 
 const outcomeLetters: Readonly<Record<CallOutcome, string>> = { saved: "s", duplicate: "d", removed: "r", absent: "a" };
 
 /**
- * Reads a document. Windows line ends, a byte order mark and blank lines are taken in stride.
+ * Reads a document. Windows line ends, a byte order mark, blank and wrapped lines are taken in stride.
  * @throws MemoryError `corrupt_store` for anything else that does not start with a header, `unsupported_version` for one
  * of a newer version.
  */
 export function parseDocument(content: string): FileDocument {
-  const [first = "", ...lines] = content.replace(/^\ufeff/, "").split(/\r?\n/);
+  const calls: RecordedCall[] = [];
+  const [first = "", ...lines] = content
+    .replace(/^\ufeff/, "")
+    .replaceAll("\r\n", "\n")
+    .replace(callsComment, (_, tokens: string) => {
+      calls.push(...parseCalls(tokens));
+      return "";
+    })
+    .split("\n");
   const numbered = new Map<number, string>();
   const unnumbered: string[] = [];
-  const calls: RecordedCall[] = [];
-  let nextIndex = parseHeader(first);
+  const declaredNext = parseHeader(first);
+  const largestIndex = Math.max(declaredNext - 1, largestIndexAhead);
+  let nextIndex = declaredNext;
   for (const line of lines) {
-    const tokens = callsLine.exec(line)?.[1];
-    if (tokens !== undefined) {
-      calls.push(...tokens.split(" ").filter(Boolean).map(parseCall));
-      continue;
-    }
     const [, digits, rest = ""] = numberedLine.exec(line) ?? [];
     const index = digits === undefined ? Number.NaN : Number(digits);
-    const usable = Number.isSafeInteger(index + 1) && !numbered.has(index);
+    const usable = index <= largestIndex && !numbered.has(index);
     const text = toSingleLine(usable ? rest : line);
     if (text === "") continue;
     if (!usable) {
@@ -87,12 +92,14 @@ export function parseDocument(content: string): FileDocument {
 
 /** Writes a document. Reading it back gives the same. */
 export function formatDocument({ entries, nextIndex, calls }: FileDocument): string {
-  const lines = [
-    `<!-- keepsake-memory v1 next=${nextIndex} -->`,
-    ...entries.map(({ index, text }) => `${index}: ${text}`),
-  ];
+  const lines = [`<!-- keepsake-memory v1 next=${nextIndex} -->`, ...entries.map(entryLine)];
   if (calls.length > 0) lines.push(`<!-- keepsake-calls ${calls.map(formatCall).join(" ")} -->`);
   return `${lines.join("\n")}\n`;
+}
+
+/** An entry as it stands in a document. */
+export function entryLine({ index, text }: MemoryEntry): string {
+  return `${index}: ${text}`;
 }
 
 function parseHeader(line: string): number {
@@ -106,15 +113,17 @@ function parseHeader(line: string): number {
   throw corrupt();
 }
 
-function parseCall(token: string): RecordedCall {
-  const [, digest, letter, index, time] = callToken.exec(token) ?? [];
-  const outcome = (Object.keys(outcomeLetters) as CallOutcome[]).find((key) => outcomeLetters[key] === letter);
-  if (digest === undefined || outcome === undefined || index === undefined || time === undefined) throw corrupt();
-  return { digest, outcome, index: Number(index), atSeconds: Number.parseInt(time, 36) };
+/** A word that is none of ours is let go: it can only cost the answer to a repeated call. */
+function parseCalls(tokens: string): RecordedCall[] {
+  const outcomes = Object.keys(outcomeLetters) as CallOutcome[];
+  return [...tokens.matchAll(callToken)].flatMap(([, digest = "", letter, index]) => {
+    const outcome = outcomes.find((key) => outcomeLetters[key] === letter);
+    return outcome === undefined ? [] : [{ digest, outcome, index: Number(index) }];
+  });
 }
 
-function formatCall({ digest, outcome, index, atSeconds }: RecordedCall): string {
-  return `${digest}.${outcomeLetters[outcome]}${index}.${atSeconds.toString(36)}`;
+function formatCall({ digest, outcome, index }: RecordedCall): string {
+  return `${digest}.${outcomeLetters[outcome]}${index}`;
 }
 
 function corrupt(): MemoryError {

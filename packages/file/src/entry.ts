@@ -1,10 +1,14 @@
 /** What may become an entry: one line, not too long, no secret, and within what recall can show. */
 import { byteLength, MemoryError, toSingleLine } from "@keepsake/core";
 import { assertNoSecrets, type SecretPolicy } from "@keepsake/core/secrets";
-import type { FileDocument } from "./document.ts";
-import { fullRecallText } from "./recall.ts";
+import { entryLine, type FileDocument, formatDocument } from "./document.ts";
+import { recalledLength, recallLine } from "./recall.ts";
 
 export const maxEntryBytes = 2_048;
+export const maxDocumentBytes = 65_536;
+/** Of these, what is left to the record of calls, so that no number of entries crowds it out. */
+const callsBytes = 8_192;
+const largestIndex = 99_999_999_999_999;
 
 /**
  * The text as it is kept: on one line.
@@ -20,24 +24,51 @@ export function entryText(input: string, secrets: SecretPolicy): string {
   return text;
 }
 
-/**
- * The document with one more entry, under the next index.
- * @throws MemoryError `limit_exceeded` when the recalled message would outgrow `maxCharacters`.
- */
-export function addEntry(
-  document: FileDocument,
-  text: string,
-  { slot, maxCharacters, index = document.nextIndex }: { slot: string; maxCharacters: number; index?: number },
-): FileDocument {
-  const nextIndex = index + 1;
-  if (!Number.isSafeInteger(nextIndex)) throw new MemoryError("limit_exceeded", "This memory has no index left.");
-  const grown = { ...document, entries: [...document.entries, { index, text }], nextIndex };
-  if (fullRecallText(slot, grown).length > maxCharacters) {
-    throw new MemoryError(
-      "limit_exceeded",
-      `Memory is full: it would exceed ${maxCharacters.toLocaleString("en-US")} characters. ` +
-        "Remove a memory that is out of date by its number, then save again.",
-    );
-  }
-  return grown;
+/** A document that takes entries as long as there is room: in what is recalled, and in what is stored. */
+export interface GrowingDocument {
+  /**
+   * Adds an entry, under the next index unless another is given, and answers its index.
+   * @throws MemoryError `limit_exceeded`; the document is then as before.
+   */
+  add(text: string, index?: number): number;
+  readonly document: FileDocument;
+}
+
+export function growing(
+  start: FileDocument,
+  { slot, maxCharacters }: { readonly slot: string; readonly maxCharacters: number },
+): GrowingDocument {
+  const entries = [...start.entries];
+  let nextIndex = start.nextIndex;
+  let characters = recalledLength(slot, start.entries);
+  let bytes = byteLength(formatDocument({ ...start, calls: [] }));
+  return {
+    add(text, index = nextIndex) {
+      if (index > largestIndex) throw new MemoryError("limit_exceeded", "This memory has no index left.");
+      const entry = { index, text };
+      const grownCharacters = characters + recallLine(entry).length + 1;
+      if (grownCharacters > maxCharacters) {
+        throw new MemoryError(
+          "limit_exceeded",
+          `Memory is full: it would exceed ${maxCharacters.toLocaleString("en-US")} characters. ` +
+            "Remove a memory that is out of date by its number, then save again.",
+        );
+      }
+      const grownBytes = bytes + byteLength(entryLine(entry)) + 1;
+      if (grownBytes > maxDocumentBytes - callsBytes) {
+        throw new MemoryError(
+          "limit_exceeded",
+          "Memory is full: its document would exceed 65,536 bytes. Remove a memory that is out of date, then save again.",
+        );
+      }
+      entries.push(entry);
+      nextIndex = index + 1;
+      characters = grownCharacters;
+      bytes = grownBytes;
+      return index;
+    },
+    get document() {
+      return { ...start, entries, nextIndex };
+    },
+  };
 }

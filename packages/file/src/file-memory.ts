@@ -15,7 +15,7 @@ import {
 import { z } from "zod";
 import type { FileDocument } from "./document.ts";
 import { createDocumentStore, type DocumentChange } from "./document-store.ts";
-import { addEntry, entryText } from "./entry.ts";
+import { entryText, growing } from "./entry.ts";
 import { createMaintenance } from "./maintenance.ts";
 import { type FileMemoryOptions, parseOptions } from "./options.ts";
 import { emptyRecallText, recallMessageId, recallText } from "./recall.ts";
@@ -50,9 +50,9 @@ const removeInput = z.strictObject({
  */
 export function fileMemory(options: FileMemoryOptions = {}): MemoryProvider {
   const settings = parseOptions(options);
-  const { backend, maxCharacters, clock, secrets, onEvent } = settings;
+  const { backend, maxCharacters, secrets, onEvent } = settings;
   const store = createDocumentStore(settings);
-  const runCall = createCallRunner(store, clock);
+  const runCall = createCallRunner(store);
 
   const recall = async (context: MemoryOperationContext): Promise<MemoryRecallResult> => {
     const { slot, scope } = context.memory;
@@ -69,10 +69,9 @@ export function fileMemory(options: FileMemoryOptions = {}): MemoryProvider {
     const act = (document: FileDocument): DocumentChange<CallResult> => {
       const same = document.entries.find((entry) => entry.text === text);
       if (same !== undefined) return { result: { outcome: "duplicate", index: same.index } };
-      return {
-        document: addEntry(document, text, { slot: target.slot, maxCharacters }),
-        result: { outcome: "saved", index: document.nextIndex },
-      };
+      const grown = growing(document, { slot: target.slot, maxCharacters });
+      const index = grown.add(text);
+      return { document: grown.document, result: { outcome: "saved", index } };
     };
     const { outcome, index } = await runCall({ target, request: ["save", text], context, act });
     return { saved: true, duplicate: outcome === "duplicate", index };

@@ -52,6 +52,7 @@ describe("an operator", () => {
       record("d", "x".repeat(2_049)),
       record("e", "y".repeat(400)),
       { ...record("f", "superseded"), active: false } as ExportLine,
+      { ...record("g", "for a day"), expiresAt: 1 } as ExportLine,
     ];
     expect(await maintenance.import({ key: "ann", lines })).toEqual({
       imported: 1,
@@ -61,6 +62,8 @@ describe("an operator", () => {
         { id: "c", reason: "not_representable" },
         { id: "d", reason: "too_long" },
         { id: "e", reason: "full" },
+        { id: "f", reason: "not_representable" },
+        { id: "g", reason: "not_representable" },
       ],
     });
     await expect(
@@ -86,7 +89,7 @@ describe("an operator", () => {
   it.each([
     "{}",
     "<!-- keepsake-memory v9 next=1 -->\n0: marker\n",
-    `<!-- keepsake-memory v1 next=1 -->\n0: ${"marker".repeat(12_000)}\n`,
+    `<!-- keepsake-memory v1 next=1 -->\n0: ${"marker".repeat(180_000)}\n`,
   ])("erases a scope whose document cannot be read either (%#)", async (content) => {
     const { backend, maintenance, ann } = setup();
     const signal = new AbortController().signal;
@@ -95,6 +98,50 @@ describe("an operator", () => {
     expect(await maintenance.erase({ key: "ann" })).toEqual({ erased: 0, status: "done" });
     expect(await ann.recall()).toBeNull();
     expect(await ann.save("Likes tea.")).toMatchObject({ saved: true });
+  });
+
+  it("takes what fits of an import that is too long for a document, and gives up waiting when told to", async () => {
+    const { maintenance } = setup({ maxCharacters: 1_000_000 });
+    const lines = Array.from({ length: 100 }, (_, n) => record(`r${n}`, `${n} ${"x".repeat(1_000)}`));
+    const { imported, refused } = await maintenance.import({ key: "ann", lines });
+    expect(imported).toBeGreaterThan(50);
+    expect(refused).toHaveLength(100 - imported);
+    expect(new Set(refused.map(({ reason }) => reason))).toEqual(new Set(["full"]));
+
+    const controller = new AbortController();
+    const endless = (async function* () {
+      await new Promise(() => {});
+      yield record("never", "never");
+    })();
+    const importing = maintenance.import({ key: "ann", lines: endless, signal: controller.signal });
+    controller.abort("enough");
+    await expect(importing).rejects.toBe("enough");
+  });
+
+  it("gets back into an empty store all that a full one held", async () => {
+    const from = setup();
+    for (let n = 0; ; n += 1) {
+      const saved = await from.ann.save(`fact number ${n}`).catch(() => null);
+      if (saved === null) break;
+    }
+    const lines = await exported(from.maintenance);
+    expect(lines.length).toBeGreaterThan(100);
+    expect(await setup().maintenance.import({ key: "ann", lines })).toMatchObject({
+      imported: lines.length - 1,
+      refused: [],
+    });
+  });
+
+  it("gets typed errors from a backend that cannot list", async () => {
+    const failing = {
+      ...inMemory(),
+      keys: () =>
+        (async function* () {
+          yield Promise.reject(new Error("pin 4711"));
+        })(),
+    };
+    const maintenance = describeProvider(fileMemory({ backend: failing as never }))?.maintenance;
+    await expect(Array.fromAsync(maintenance?.scopes?.({}) ?? [])).rejects.toMatchObject({ code: "backend_failed" });
   });
 
   it("sees which scopes hold something", async () => {

@@ -2,23 +2,24 @@
 import {
   byteLength,
   checkExportLine,
-  type ExportLine,
   type ExportRecord,
   exportHeader,
+  type ImportInput,
   type ImportRefusal,
   type ImportResult,
   MemoryError,
   type MemoryMaintenance,
   toSingleLine,
+  withDeadline,
 } from "@keepsake/core";
 import { emptyDocument, type FileDocument, type MemoryEntry } from "./document.ts";
-import type { DocumentStore } from "./document-store.ts";
-import { addEntry, entryText, maxEntryBytes } from "./entry.ts";
+import { type DocumentStore, isUnreadable } from "./document-store.ts";
+import { entryText, growing, maxEntryBytes } from "./entry.ts";
 import type { FileMemorySettings } from "./options.ts";
 
 const pageSize = 100;
-/** Imports know no slot: what fits under the longest name fits under any. */
-const longestSlot = "s".repeat(64);
+/** Imports know no slot: what a slot of any name could have saved comes back whole. */
+const shortestSlot = "s";
 
 export function createMaintenance(
   store: DocumentStore,
@@ -52,7 +53,7 @@ export function createMaintenance(
     },
 
     async import({ key, lines, signal = neverAborted() }) {
-      const records = await collect(lines);
+      const records = await collect(lines, signal);
       return store.update({ key, signal }, (known) => importRecords(known ?? emptyDocument, records));
     },
 
@@ -71,29 +72,35 @@ export function createMaintenance(
     start: FileDocument,
     records: readonly ExportRecord[],
   ): { document?: FileDocument; result: ImportResult } {
-    let document = start;
+    const grown = growing(start, { slot: shortestSlot, maxCharacters });
+    const known = new Set(start.entries.map(({ text }) => text));
+    let nextIndex = start.nextIndex;
+    let imported = 0;
     let duplicates = 0;
     const refused: ImportRefusal[] = [];
-    for (const { id, text } of records) {
-      if (document.entries.some((entry) => entry.text === text)) {
+    for (const record of records) {
+      const { id, text } = record;
+      if (known.has(text)) {
         duplicates += 1;
         continue;
       }
       try {
-        if (toSingleLine(text) !== text) throw new MemoryError("invalid_input", "Only one line can be kept.");
-        document = addEntry(document, entryText(text, secrets), {
-          slot: longestSlot,
-          maxCharacters,
-          index: keptIndex(id, document.nextIndex),
-        });
+        if (!isRepresentable(record)) throw new MemoryError("invalid_input", "This store cannot keep it as it is.");
+        nextIndex = grown.add(entryText(text, secrets), keptIndex(id, nextIndex)) + 1;
+        known.add(text);
+        imported += 1;
       } catch (error) {
-        refused.push(refusal({ id, text }, error));
+        refused.push(refusal(record, error));
       }
     }
-    const imported = document.entries.length - start.entries.length;
     const result = { imported, duplicates, refused };
-    return imported === 0 ? { result } : { document, result };
+    return imported === 0 ? { result } : { document: grown.document, result };
   }
+}
+
+/** Only one line fits a document; an expiry or a state of inactive would be lost, and the text come alive for good. */
+function isRepresentable({ text, active, expiresAt }: ExportRecord): boolean {
+  return toSingleLine(text) === text && active !== false && expiresAt === undefined;
 }
 
 /** An index survives a move where it was never given out here. */
@@ -113,18 +120,21 @@ async function isErased(store: DocumentStore, key: string, signal: AbortSignal):
   try {
     return (await store.read({ key, signal }))?.entries.length === 0;
   } catch (error) {
-    if (MemoryError.isInstance(error) && error.code === "corrupt_store") return false; // it still holds something
+    if (isUnreadable(error)) return false; // it still holds something
     throw error;
   }
 }
 
-async function collect(lines: Iterable<ExportLine> | AsyncIterable<ExportLine>): Promise<ExportRecord[]> {
-  const records: ExportRecord[] = [];
-  for await (const line of lines) {
-    const checked = checkExportLine(line);
-    if (checked.type === "memory" && checked.active !== false) records.push(checked);
-  }
-  return records;
+/** All records, or the reason of the signal: the source may never end. */
+function collect(lines: ImportInput["lines"], signal: AbortSignal): Promise<ExportRecord[]> {
+  return withDeadline({ signal, timeoutMs: Number.POSITIVE_INFINITY }, async () => {
+    const records: ExportRecord[] = [];
+    for await (const line of lines) {
+      const checked = checkExportLine(line);
+      if (checked.type === "memory") records.push(checked);
+    }
+    return records;
+  });
 }
 
 function toRecord({ index, text }: MemoryEntry): ExportRecord {

@@ -2,7 +2,7 @@
  * A tool call acts once. Repeated, after a lost answer or a restart, it answers what it answered before. Some models number
  * their calls from zero in every turn, so a call is known by its session, turn, id and what it asks for.
  */
-import { type Clock, type MemoryToolContext, operationDigest } from "@keepsake/core";
+import { type MemoryToolContext, operationDigest } from "@keepsake/core";
 import { type CallOutcome, emptyDocument, type FileDocument } from "./document.ts";
 import type { DocumentChange, DocumentStore } from "./document-store.ts";
 
@@ -26,7 +26,7 @@ export interface ToolCall {
   readonly act: (document: FileDocument) => DocumentChange<CallResult>;
 }
 
-export function createCallRunner(store: DocumentStore, clock: Clock): (call: ToolCall) => Promise<CallResult> {
+export function createCallRunner(store: DocumentStore): (call: ToolCall) => Promise<CallResult> {
   return ({ target, request, context, act }: ToolCall): Promise<CallResult> => {
     const digest = callDigest(target.key, request, context);
     const signal = context?.abortSignal ?? new AbortController().signal;
@@ -35,9 +35,9 @@ export function createCallRunner(store: DocumentStore, clock: Clock): (call: Too
       const earlier = document.calls.find((call) => call.digest === digest);
       if (earlier !== undefined) return { result: { outcome: earlier.outcome, index: earlier.index } };
       const change = act(document);
-      if (digest === undefined || (change.document === undefined && !couldActLater(change.result, known)))
-        return change;
-      const call = { digest, ...change.result, atSeconds: Math.floor(clock.now() / 1_000) };
+      const isSettled = change.document === undefined && !couldActLater(change.result, document);
+      if (digest === undefined || isSettled) return change;
+      const call = { digest, ...change.result };
       const changed = change.document ?? document;
       return { document: { ...changed, calls: [...changed.calls, call] }, result: change.result };
     });
@@ -45,8 +45,8 @@ export function createCallRunner(store: DocumentStore, clock: Clock): (call: Too
 }
 
 /** Whether a call that changed nothing now would change something if it came again after other calls. */
-function couldActLater({ outcome, index }: CallResult, known: FileDocument | null): boolean {
-  return outcome === "duplicate" || (outcome === "absent" && known !== null && index >= known.nextIndex);
+function couldActLater({ outcome, index }: CallResult, { nextIndex }: FileDocument): boolean {
+  return outcome === "duplicate" || (outcome === "absent" && index >= nextIndex);
 }
 
 /** Names the call, where the host says which session and call it is: 22 characters. */

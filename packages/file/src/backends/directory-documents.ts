@@ -149,7 +149,7 @@ export function directoryDocuments(options: DirectoryOptions): Required<MemoryDo
     for (const name of (await namesIn(files, root)).sort()) {
       signal.throwIfAborted();
       const key = scopeKeyOfStorageName(name);
-      if (key !== null && (await readBytes(files, join(root, name, documentName))) !== null) yield key;
+      if (key !== null && (await namesIn(files, join(root, name))).includes(documentName)) yield key;
     }
   }
 
@@ -169,7 +169,7 @@ async function namesIn(files: FileSystem, folder: string): Promise<string[]> {
   try {
     return await files.readdir(folder);
   } catch (error) {
-    if (hasCode(error, "ENOENT")) return [];
+    if (hasCode(error, "ENOENT", "ENOTDIR")) return [];
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 /** Documents as files in folders of their own, for one machine and any number of processes on it. */
 import type { MemoryDocument, MemoryDocumentBackend } from "@keepsake/core";
-import { MemoryError } from "@keepsake/core";
+import { checkOptions, MemoryError, optionIs } from "@keepsake/core";
 import type { DirectoryOptions } from "./directory-documents.ts";
 
 export type { DirectoryOptions };
@@ -15,9 +15,12 @@ export type { DirectoryOptions };
  * @throws MemoryError `invalid_options` without a root.
  */
 export function directory(options: DirectoryOptions): MemoryDocumentBackend {
-  if (typeof options?.root !== "string" || options.root.trim() === "") {
+  checkOptions("directory()", options, {
+    root: optionIs.text,
+    fileSystem: optionIs.having("link", "mkdir", "open", "readdir", "readFile", "rename", "unlink", "writeFile"),
+  });
+  if (options.root === undefined)
     throw new MemoryError("invalid_options", "directory() needs the path of a folder as root.");
-  }
   // Loaded when first used, so that file memory over another backend runs where there is no file system.
   let loading: Promise<Required<MemoryDocumentBackend>> | undefined;
   const backend = (): Promise<Required<MemoryDocumentBackend>> => {

@@ -10,7 +10,7 @@
 import { readlink } from "node:fs/promises";
 import { hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { pause, retry } from "@keepsake/core";
+import { pause, type RetryOptions, retry } from "@keepsake/core";
 import { type FileSystem, hasCode, unlinkIfThere } from "./file-system.ts";
 
 const abandonedMs = 5_000;
@@ -41,16 +41,28 @@ export interface ProcessLock {
 /** Waits for the lock until the signal aborts. */
 export async function acquireLock(files: FileSystem, path: string, signal: AbortSignal): Promise<ProcessLock> {
   const me: Owner = { id: crypto.randomUUID(), ...(await thisProcess(files)) };
-  let watched: { id: string; since: number } | undefined;
   for (;;) {
     signal.throwIfAborted();
-    if (await create(files, path, me)) return heldLock(files, path, me);
+    if (await create(files, path, me)) break;
     const owner = await readOwner(files, path);
     if (owner === null) continue; // just released
-    if (watched?.id !== owner.id) watched = { id: owner.id, since: performance.now() };
-    if (await isGone(files, owner, performance.now() - watched.since)) await takeAway(files, path, owner, signal);
+    if (await isGone(files, owner, unchangedMs(path, owner))) await takeAway(files, path, owner, signal);
     else await pause(Math.random() * longestWaitMs, signal);
   }
+  watched.delete(path);
+  return heldLock(files, path, me);
+}
+
+/** Owners that this process waits for. Kept between calls: one that gives up early would never see an owner abandoned. */
+const watched = new Map<string, { readonly id: string; readonly since: number }>();
+
+/** How long this process has seen the same owner hold the lock. */
+function unchangedMs(path: string, owner: Owner): number {
+  const now = performance.now();
+  const known = watched.get(path);
+  if (known?.id === owner.id) return now - known.since;
+  watched.set(path, { id: owner.id, since: now });
+  return 0;
 }
 
 function heldLock(files: FileSystem, path: string, me: Owner): ProcessLock {
@@ -64,22 +76,30 @@ function heldLock(files: FileSystem, path: string, me: Owner): ProcessLock {
         await unlinkIfThere(files, join(dirname(path), other));
       }
     },
-    // A lock that is not released holds up everyone for as long as this process lives.
-    release: () =>
-      retry(
-        {
-          retries: 5,
-          shouldRetry: () => true,
-          signal: new AbortController().signal,
-          firstDelayMs: 10,
-          maxDelayMs: 200,
-        },
-        async () => {
-          if (await isHeld()) await unlinkIfThere(files, path);
-        },
-      ),
+    release: async () => {
+      const attempt = async (): Promise<void> => {
+        if (await isHeld()) await unlinkIfThere(files, path);
+      };
+      // A lock that is not released holds up everyone for as long as this process lives. What was done under it is done,
+      // whatever becomes of the lock, so nobody waits for a release that does not work at once.
+      await attempt().catch(() => void retry({ ...untilReleased, signal: new AbortController().signal }, attempt));
+    },
   };
 }
+
+const untilReleased: Omit<RetryOptions, "signal"> = {
+  retries: Number.POSITIVE_INFINITY,
+  shouldRetry: () => true,
+  firstDelayMs: 10,
+  maxDelayMs: 1_000,
+  clock: {
+    now: () => Date.now(),
+    setTimer: (callback, delayMs) => {
+      const timer = setTimeout(callback, delayMs).unref(); // a process that ends releases its locks by ending
+      return () => clearTimeout(timer);
+    },
+  },
+};
 
 /** Removes the lock of a dead owner. Only one waiter at a time may, and only while it is still that owner's. */
 async function takeAway(files: FileSystem, path: string, dead: Owner, signal: AbortSignal): Promise<void> {

@@ -1,10 +1,12 @@
 /** Documents in a private Vercel Blob store, replaced only where the entity tag still matches. */
 import {
+  checkOptions,
   type MemoryDocument,
   type MemoryDocumentBackend,
   MemoryDocumentConflictError,
   type MemoryDocumentReadInput,
   MemoryError,
+  optionIs,
   withDeadline,
 } from "@keepsake/core";
 import { scopeKeyOfStorageName, storageName } from "@keepsake/core/keys";
@@ -30,9 +32,16 @@ const fileName = "/MEMORY.md";
  * credentials are missing.
  */
 export function vercelBlob(options: VercelBlobOptions = {}): MemoryDocumentBackend {
+  checkOptions("vercelBlob()", options, {
+    token: optionIs.text,
+    oidcToken: optionIs.text,
+    storeId: optionIs.text,
+    prefix: (value) => typeof value === "string",
+  });
   const { prefix: givenPrefix = "keepsake/memory/file", ...credentials } = options;
   const prefix = givenPrefix.replace(/^\/+|\/+$/g, "");
-  if (prefix === "") throw new MemoryError("invalid_options", "vercelBlob() needs a prefix that is not empty.");
+  if (prefix === "" || prefix.includes("//"))
+    throw new MemoryError("invalid_options", "vercelBlob() needs a prefix of non-empty parts.");
   let loading: Promise<BlobPackage> | undefined;
   const load = (): Promise<BlobPackage> => {
     loading ??= import("@vercel/blob").catch((error: unknown) => {
