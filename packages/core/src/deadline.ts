@@ -3,7 +3,8 @@ import { type Clock, startTimer, systemClock } from "./clock.ts";
 import { MemoryError } from "./errors.ts";
 
 export interface DeadlineOptions {
-  readonly signal: AbortSignal;
+  /** Whoever may end the wait; of several the first. */
+  readonly signal: AbortSignal | readonly AbortSignal[];
   readonly timeoutMs: number;
   readonly clock?: Clock;
 }
@@ -17,7 +18,8 @@ export async function withDeadline<T>(
   operation: (signal: AbortSignal) => T | Promise<T>,
 ): Promise<T> {
   const { signal, timeoutMs, clock = systemClock } = options;
-  signal.throwIfAborted();
+  const signals = "aborted" in signal ? [signal] : signal;
+  for (const each of signals) each.throwIfAborted();
   const inner = new AbortController();
   let stop: (reason: unknown) => void = () => {};
   const stopped = new Promise<never>((_, reject) => {
@@ -26,8 +28,11 @@ export async function withDeadline<T>(
       inner.abort(reason);
     };
   });
-  const onAbort = (): void => stop(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
+  const listening = signals.map((each) => {
+    const onAbort = (): void => stop(each.reason);
+    each.addEventListener("abort", onAbort, { once: true });
+    return () => each.removeEventListener("abort", onAbort);
+  });
   const cancelTimer =
     timeoutMs < Number.POSITIVE_INFINITY || Number.isNaN(timeoutMs)
       ? startTimer(
@@ -41,7 +46,7 @@ export async function withDeadline<T>(
     return await Promise.race([stopped, running]); // in this order: an outcome that comes with the abort is too late
   } finally {
     cancelTimer();
-    signal.removeEventListener("abort", onAbort);
+    for (const stopListening of listening) stopListening();
   }
 }
 

@@ -51,7 +51,9 @@ describe("the AI SDK", () => {
     expect(model.doGenerateCalls[0]?.tools?.[1]).toMatchObject({
       inputSchema: { required: ["text"], additionalProperties: false },
     });
-    await session.completeTurn({ responseMessages: result.response.messages });
+    await session.completeTurn({ responseMessages: result.responseMessages });
+    const said = session.state.history.map(({ message }) => message.role);
+    expect(said).toEqual(["user", "assistant", "tool", "assistant"]);
 
     const later = await host.session({ auth: person("ann") }).startTurn("What do I like?");
     const second = scriptedModel([{ type: "text", text: "Tea." }]);

@@ -29,18 +29,24 @@ async function slotTools(turn: Turn, lock: SlotLock, messages: readonly ModelMes
   const { provider, description } = definition;
   if (provider.tools === undefined) return {};
   const { channel, auth, sessionId, signal, host } = turn;
-  const session = { id: sessionId, auth };
-  const memory = { scope: lock.scope, slot: name };
   try {
-    const tools = await unlessAborted(turn, signal, () =>
-      provider.tools?.({ channel, memory, messages, model: null, session, turn: turnInfo(turn) }),
+    const tools = await unlessAborted(turn, () =>
+      provider.tools?.({
+        channel,
+        memory: { scope: lock.scope, slot: name },
+        messages: [...messages],
+        model: null,
+        session: Object.freeze({ id: sessionId, auth }),
+        turn: turnInfo(turn),
+      }),
     );
     return qualifyTools({ name, description }, tools, {
       ...host.capabilities,
-      abortSignal: signal,
       messages,
       newCallId: host.randomId,
       session: sessionInfo(turn),
+      run: (operation, callerSignal) => unlessAborted(turn, operation, callerSignal),
+      turnSignal: signal,
     });
   } catch (error) {
     signal.throwIfAborted();

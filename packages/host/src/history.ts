@@ -1,6 +1,7 @@
 /** A session's messages: what was said, and among it what was recalled, of which only the current part is shown. */
 import type { MemoryRecallMessage, MessageKind, ModelMessage } from "@keepsake/core";
 import { itemKey } from "@keepsake/core/keys";
+import { frozenCopy } from "./frozen-copy.ts";
 import type { SlotLock } from "./slots.ts";
 
 /** Whose memory a recalled message is. Holds keys, never a scope's values. */
@@ -34,7 +35,7 @@ export function appendRecalled(history: History, lock: SlotLock, messages: reado
     };
     const latest = grown.findLast((entry) => isSameItem(entry.record, record));
     if (latest?.message.content === content) continue;
-    grown.push({ message: { role: "user", kind: "memory.load", content }, record });
+    grown.push(frozenCopy({ message: { role: "user", kind: "memory.load", content }, record }));
   }
   return grown;
 }

@@ -1,16 +1,21 @@
 /** Memory slots, run turn by turn for any model loop. */
 import {
   type Clock,
+  checkOptions,
   type MemoryChannel,
   type MemoryDefinition,
   MemoryError,
   type MemoryEventListener,
+  optionIs,
   type Principal,
   systemClock,
 } from "@keepsake/core";
 import { defaultNamespace } from "./default-namespace.ts";
+import { frozenCopy } from "./frozen-copy.ts";
 import { type HostCapabilities, hostCapabilities } from "./host-capabilities.ts";
-import { MemorySession, type SessionState } from "./session.ts";
+import { checkPrincipal } from "./principal.ts";
+import { MemorySession } from "./session.ts";
+import { newSessionState, parseSessionState, type SessionState } from "./session-state.ts";
 import { parseSlots } from "./slots.ts";
 import type { TurnHost } from "./turn.ts";
 
@@ -30,8 +35,8 @@ export interface MemoryHostOptions extends Partial<HostCapabilities> {
 }
 
 export interface SessionOptions {
-  /** The verified caller who opens the session. Absent or `null`: nobody is signed in. */
-  readonly auth?: Principal | null;
+  /** The verified caller. Left out, `null` and `undefined` are nobody. */
+  readonly auth?: Principal | null | undefined;
   readonly channel?: MemoryChannel;
   /** Goes on with a session, in this process or another. */
   readonly state?: SessionState;
@@ -47,6 +52,18 @@ export interface MemoryHost {
  * @throws MemoryError `invalid_definition` for a slot that cannot work.
  */
 export function createMemoryHost(options: MemoryHostOptions): MemoryHost {
+  checkOptions("createMemoryHost()", options, {
+    slots: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+    onEvent: optionIs.callable,
+    appRoot: (value) => typeof value === "string",
+    node: optionIs.text,
+    allowSharedPartitions: optionIs.flag,
+    clock: optionIs.clock,
+    randomId: optionIs.callable,
+    getSandbox: optionIs.callable,
+    getToken: optionIs.callable,
+    requireAuth: optionIs.callable,
+  });
   const {
     slots,
     onEvent,
@@ -57,6 +74,7 @@ export function createMemoryHost(options: MemoryHostOptions): MemoryHost {
     randomId = () => crypto.randomUUID(),
     ...capabilities
   } = options;
+  if (slots === undefined) throw new MemoryError("invalid_options", "createMemoryHost() needs slots.");
   const host: TurnHost = {
     slots: parseSlots(slots),
     onEvent,
@@ -68,27 +86,25 @@ export function createMemoryHost(options: MemoryHostOptions): MemoryHost {
     defaultNamespace: (context) => defaultNamespace(context, globalThis.process?.env ?? {}),
   };
   return {
-    session({ auth = null, channel = {}, state } = {}) {
+    session(sessionOptions = {}) {
+      checkOptions("session()", sessionOptions, {
+        auth: () => true, // checked as a caller
+        channel: (value) => typeof value === "object" && value !== null,
+        state: () => true, // checked as a state
+      });
+      const { auth, channel = {}, state } = sessionOptions;
+      const caller = checkPrincipal(auth ?? null);
       return new MemorySession(host, {
-        auth,
-        channel,
-        state: state === undefined ? newState(randomId()) : check(state),
+        caller,
+        channel: frozenCopy(channel),
+        state: state === undefined ? newSessionState(sessionId(randomId), caller) : parseSessionState(state),
       });
     },
   };
 }
 
-function newState(sessionId: string): SessionState {
-  return { version: 1, sessionId, nextSequence: 0, history: [] };
-}
-
-function check(state: SessionState): SessionState {
-  if (state.version !== 1) {
-    throw new MemoryError("unsupported_version", "This session state is of a version that is not known.");
-  }
-  const { sessionId, nextSequence, history } = state;
-  if (typeof sessionId !== "string" || !Number.isSafeInteger(nextSequence) || !Array.isArray(history)) {
-    throw new MemoryError("invalid_state", "This is not a session state.");
-  }
-  return state;
+function sessionId(randomId: () => unknown): string {
+  const id = randomId();
+  if (typeof id === "string" && id !== "") return id;
+  throw new MemoryError("invalid_options", "randomId() must answer text that is not empty.");
 }

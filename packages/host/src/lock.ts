@@ -13,9 +13,9 @@ interface DisabledSlot {
  * Resolves the scope first, and the namespace only when there is a scope. `null` from either turns the slot off.
  * @throws MemoryError `scope_failed` when a resolver throws, `invalid_scope` for what it may not answer.
  */
-async function lockSlot(turn: Turn, slot: Slot, scopeContext: MemoryScopeContext): Promise<SlotLock | DisabledSlot> {
+async function lockSlot(turn: Turn, slot: Slot): Promise<SlotLock | DisabledSlot> {
   const { definition, name } = slot;
-  const value = await resolve(slot, definition.scope, scopeContext);
+  const value = await resolve(slot, definition.scope, scopeContext(turn));
   if (value === null) return { slot };
   const namespaceContext: MemoryNamespaceContext = { ...turn.host.application, slot: name };
   const namespace =
@@ -40,21 +40,23 @@ async function lockSlot(turn: Turn, slot: Slot, scopeContext: MemoryScopeContext
 /** The locks of all slots that are on for this turn. An event tells of each that is off, without saying why. */
 export async function lockAll(turn: Turn): Promise<readonly SlotLock[]> {
   const { slots, allowSharedPartitions } = turn.host;
-  const scopeContext: MemoryScopeContext = {
-    abortSignal: turn.signal,
-    session: { id: turn.sessionId, auth: turn.auth },
-    channel: turn.channel,
-    ...(turn.conversation === undefined ? {} : { conversation: turn.conversation }),
-  };
-  const resolved = await unlessAborted(turn, turn.signal, () =>
-    Promise.all(slots.map((slot) => lockSlot(turn, slot, scopeContext))),
-  );
+  const resolved = await unlessAborted(turn, () => Promise.all(slots.map((slot) => lockSlot(turn, slot))));
   const locks = resolved.filter((lock) => "scope" in lock);
   for (const lock of resolved) {
     if (!("scope" in lock)) emit(turn, { code: "slot_disabled", slot: lock.slot.name });
   }
   if (!allowSharedPartitions) refuseSharedPartitions(locks);
   return locks;
+}
+
+/** Made anew for each slot, and frozen: a resolver that changed it would move another slot to another scope. */
+function scopeContext(turn: Turn): MemoryScopeContext {
+  return Object.freeze({
+    abortSignal: turn.signal,
+    session: Object.freeze({ id: turn.sessionId, auth: turn.auth }),
+    channel: turn.channel,
+    ...(turn.conversation === undefined ? {} : { conversation: turn.conversation }),
+  });
 }
 
 /**

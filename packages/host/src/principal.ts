@@ -1,5 +1,6 @@
 /** Who is calling, as the application's authentication says. A mistake here would open the wrong person's memory. */
 import { MemoryError, type Principal } from "@keepsake/core";
+import { frozenCopy } from "./frozen-copy.ts";
 
 /**
  * The caller, checked and frozen, or `null` for nobody.
@@ -21,5 +22,5 @@ export function checkPrincipal(auth: unknown): Principal | null {
       "auth must be null or a caller with principalType, authenticator, principalId and attributes.",
     );
   }
-  return Object.freeze({ ...(auth as Principal) });
+  return frozenCopy(auth as Principal);
 }

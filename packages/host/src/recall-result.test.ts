@@ -29,6 +29,7 @@ describe("a recall's answer", () => {
     ["a message with a role", { messages: [{ content: "a", role: "system" }] }],
     ["blank content", { messages: [{ content: " \n" }] }],
     ["content that is a number", { messages: [{ content: 1 }] }],
+    ["a hole in its messages", { messages: new Array(1) }],
     ["an empty id", { messages: [{ content: "a", id: "" }] }],
     ["an id of null", { messages: [{ content: "a", id: null }] }],
     ["an id of 1,025 bytes", { messages: [{ content: "a", id: `${"é".repeat(512)}x` }] }],

@@ -17,7 +17,7 @@ export function parseRecallResult(slot: string, result: unknown): readonly Memor
   const { messages } = result;
   if (!Array.isArray(messages)) return refuse("must answer a list of messages");
   const ids = new Set<string>();
-  return messages.map((message: unknown, index): MemoryRecallMessage => {
+  return Array.from(messages, (message: unknown, index): MemoryRecallMessage => {
     if (!isObject(message)) return refuse(`message ${index} must be an object`);
     if (hasOtherKeys(message, ["content", "id"])) return refuse(`message ${index} has keys beside content and id`);
     const { content, id } = message;

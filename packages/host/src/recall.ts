@@ -2,7 +2,7 @@
 import { describeError, MemoryError, type MemoryRecallMessage, type ModelMessage } from "@keepsake/core";
 import { parseRecallResult } from "./recall-result.ts";
 import type { SlotLock } from "./slots.ts";
-import { emit, handlerContext, type Turn, unlessAborted } from "./turn.ts";
+import { elapsedMs, emit, handlerContext, type Turn, unlessAborted } from "./turn.ts";
 
 /**
  * What each slot recalled, in the order of slots.
@@ -15,9 +15,9 @@ export async function recallAll(
 ): Promise<readonly (readonly MemoryRecallMessage[])[]> {
   const outcomes = await Promise.allSettled(locks.map((lock) => recallSlot(turn, lock, messages)));
   turn.signal.throwIfAborted();
-  return outcomes.map((outcome, index) => {
+  return outcomes.map((outcome) => {
     if (outcome.status === "fulfilled") return outcome.value;
-    throw recallError(locks[index]?.slot.name ?? "", outcome.reason);
+    throw outcome.reason;
   });
 }
 
@@ -26,32 +26,37 @@ async function recallSlot(
   lock: SlotLock,
   messages: readonly ModelMessage[],
 ): Promise<readonly MemoryRecallMessage[]> {
-  const { clock } = turn.host;
   const slot = lock.slot.name;
-  const startedAt = clock.now();
+  const startedAt = turn.host.clock.now();
   try {
-    const context = handlerContext(turn, lock, { phase: "turn.started", messages, abortSignal: turn.signal });
-    const result = await unlessAborted(turn, turn.signal, () =>
-      lock.slot.definition.provider.recall["turn.started"](context),
-    );
-    const recalled = parseRecallResult(slot, result);
+    const recalled = parseRecallResult(slot, await callProvider(turn, lock, messages));
     const characters = recalled.reduce((sum, { content }) => sum + content.length, 0);
     const counts = { messages: recalled.length, characters };
-    emit(turn, { code: "recall_completed", slot, durationMs: clock.now() - startedAt, counts });
+    emit(turn, { code: "recall_completed", slot, durationMs: elapsedMs(turn, startedAt), counts });
     return recalled;
   } catch (error) {
     if (!turn.signal.aborted) {
-      emit(turn, { code: "recall_failed", slot, durationMs: clock.now() - startedAt, error: describeError(error) });
+      emit(turn, { code: "recall_failed", slot, durationMs: elapsedMs(turn, startedAt), error: describeError(error) });
     }
     throw error;
   }
 }
 
-function recallError(slot: string, reason: unknown): MemoryError {
-  if (MemoryError.isInstance(reason) && reason.code === "invalid_recall") return reason;
-  return new MemoryError("recall_failed", `Memory slot "${slot}" could not recall. The turn was not started.`, {
-    slot,
-    cause: reason,
-    retryable: MemoryError.isInstance(reason) && reason.retryable,
-  });
+/** Whatever a provider throws, its words stay with it: only what kind of error it was goes on. */
+async function callProvider(turn: Turn, lock: SlotLock, messages: readonly ModelMessage[]): Promise<unknown> {
+  const slot = lock.slot.name;
+  try {
+    return await unlessAborted(turn, (abortSignal) =>
+      lock.slot.definition.provider.recall["turn.started"](
+        handlerContext(turn, lock, { phase: "turn.started", messages, abortSignal }),
+      ),
+    );
+  } catch (cause) {
+    turn.signal.throwIfAborted();
+    throw new MemoryError("recall_failed", `Memory slot "${slot}" could not recall. The turn was not started.`, {
+      slot,
+      cause,
+      retryable: MemoryError.isInstance(cause) && cause.retryable,
+    });
+  }
 }

@@ -10,24 +10,39 @@ export interface ToolCall {
   readonly input: unknown;
 }
 
+export interface RunToolOptions {
+  readonly messages?: readonly ModelMessage[];
+  readonly abortSignal?: AbortSignal;
+  /** Asks a person about a call that needs one's agreement. Without it, such calls are denied. */
+  readonly approve?: (call: ToolCall) => boolean | Promise<boolean>;
+}
+
+type ToolOutput = Extract<ToolModelMessage["content"][number], { type: "tool-result" }>["output"];
+
 /**
  * The message that answers the call. A tool that refuses or fails is an answer too: the model is told, and the turn goes
- * on. Only an abort is thrown.
+ * on. Only an abort, of the call or of its turn, is thrown.
  */
 export async function runTool(
   tools: TurnTools,
-  { toolCallId, toolName, input }: ToolCall,
-  options: { readonly messages?: readonly ModelMessage[]; readonly abortSignal?: AbortSignal } = {},
+  call: ToolCall,
+  options: RunToolOptions = {},
 ): Promise<ToolModelMessage> {
-  const answer = (output: Extract<ToolModelMessage["content"][number], { type: "tool-result" }>["output"]) =>
-    ({ role: "tool", content: [{ type: "tool-result", toolCallId, toolName, output }] }) satisfies ToolModelMessage;
-  try {
-    const tool = Object.hasOwn(tools, toolName) ? tools[toolName] : undefined;
+  const { toolCallId, toolName, input } = call;
+  const { approve, ...callOptions } = options;
+  const tool = Object.hasOwn(tools, toolName) ? tools[toolName] : undefined;
+  const answer = async (): Promise<ToolOutput> => {
     if (tool === undefined) throw new MemoryError("invalid_input", "There is no tool of this name in this turn.");
-    const output = await tool.execute(input, { toolCallId, ...options });
-    return answer((await tool.toModelOutput?.({ output })) ?? { type: "json", value: output });
-  } catch (error) {
+    if ((await tool.needsApproval?.(input, { toolCallId })) && !(await approve?.(call))) {
+      return { type: "execution-denied", reason: "A person has to agree to this call, and has not." };
+    }
+    const output = await tool.execute(input, { toolCallId, ...callOptions });
+    return (await tool.toModelOutput?.({ output })) ?? { type: "json", value: output };
+  };
+  const output = await answer().catch((error: unknown): ToolOutput => {
     options.abortSignal?.throwIfAborted();
-    return answer({ type: "error-text", value: error instanceof Error ? error.message : "The tool failed." });
-  }
+    tool?.turnSignal.throwIfAborted();
+    return { type: "error-text", value: error instanceof Error ? error.message : "The tool failed." };
+  });
+  return { role: "tool", content: [{ type: "tool-result", toolCallId, toolName, output }] };
 }

@@ -1,5 +1,6 @@
 /** One conversation: turns that recall before the model runs and capture after it has answered. */
 import {
+  checkOptions,
   describeError,
   emitEvent,
   type MemoryChannel,
@@ -7,31 +8,25 @@ import {
   type MemoryEvent,
   type MemoryScopeContext,
   type ModelMessage,
+  optionIs,
   type Principal,
   type UserContent,
 } from "@keepsake/core";
 import { captureAll } from "./capture.ts";
 import { collectTools } from "./collect-tools.ts";
+import { frozenCopy } from "./frozen-copy.ts";
 import { appendRecalled, type History, project, toModelMessages } from "./history.ts";
 import { lockAll } from "./lock.ts";
 import { checkPrincipal } from "./principal.ts";
 import { recallAll } from "./recall.ts";
+import type { SessionState } from "./session-state.ts";
 import type { SlotLock } from "./slots.ts";
 import type { TurnTools } from "./tools.ts";
-import type { Turn, TurnHost } from "./turn.ts";
-
-/** A session between turns, as plain JSON. Kept by the caller; another process goes on from it. */
-export interface SessionState {
-  readonly version: 1;
-  readonly sessionId: string;
-  /** The number of the next turn. */
-  readonly nextSequence: number;
-  readonly history: History;
-}
+import { elapsedMs, type Turn, type TurnHost } from "./turn.ts";
 
 export interface StartTurnOptions {
-  /** The verified caller of this turn. Absent: the one who opened the session. */
-  readonly auth?: Principal | null;
+  /** The verified caller of this turn; `null` and `undefined` are nobody. Left out: the session's caller. */
+  readonly auth?: Principal | null | undefined;
   /** Ends the turn, its recalls and its tools. */
   readonly abortSignal?: AbortSignal;
   readonly conversation?: MemoryScopeContext["conversation"];
@@ -53,7 +48,8 @@ export interface CompleteTurnInput {
 }
 
 export interface SessionInput {
-  readonly auth: Principal | null;
+  /** The caller of turns that name none. */
+  readonly caller: Principal | null;
   readonly channel: MemoryChannel;
   readonly state: SessionState;
 }
@@ -68,7 +64,7 @@ interface OpenTurn extends Turn {
 
 export class MemorySession {
   readonly #host: TurnHost;
-  readonly #initiator: Principal | null;
+  readonly #caller: Principal | null;
   readonly #channel: MemoryChannel;
   #state: SessionState;
   #turn: OpenTurn | null = null;
@@ -76,7 +72,7 @@ export class MemorySession {
   /** Made by `host.session()`. */
   constructor(host: TurnHost, input: SessionInput) {
     this.#host = host;
-    this.#initiator = checkPrincipal(input.auth);
+    this.#caller = input.caller;
     this.#channel = input.channel;
     this.#state = input.state;
   }
@@ -99,22 +95,28 @@ export class MemorySession {
     if (this.#turn !== null) {
       throw new MemoryError("invalid_state", "A turn is open. Complete or cancel it before the next.");
     }
-    if (input.length === 0) throw new MemoryError("invalid_input", "A turn needs an input that is not empty.");
+    if ((typeof input !== "string" && !Array.isArray(input)) || input.length === 0) {
+      throw new MemoryError("invalid_input", "A turn needs an input: text that is not empty, or parts.");
+    }
+    checkOptions("startTurn()", options, {
+      auth: () => true, // checked as a caller
+      abortSignal: optionIs.having("addEventListener", "throwIfAborted"),
+      conversation: (value) => typeof value === "object" && value !== null,
+    });
     options.abortSignal?.throwIfAborted();
-    const turn = this.#open(input, options);
     const startedAt = this.#host.clock.now();
+    const turn = this.#open(input, options);
     this.#emit({ code: "turn_started", counts: { sequence: turn.sequence } });
     try {
       return await this.#prepare(turn);
     } catch (error) {
-      const durationMs = this.#host.clock.now() - startedAt;
       if (turn.signal.aborted) {
-        this.#close(turn, [...this.#state.history, ...turn.input.map((message) => ({ message }))]);
-        this.#emit({ code: "turn_cancelled", durationMs });
+        this.#close(turn, this.#withInput(turn, this.#state.history));
+        this.#emit({ code: "turn_cancelled", durationMs: elapsedMs(turn, startedAt) });
         throw turn.signal.reason;
       }
       this.#close(turn, this.#state.history);
-      this.#emit({ code: "turn_failed", durationMs, error: describeError(error) });
+      this.#emit({ code: "turn_failed", durationMs: elapsedMs(turn, startedAt), error: describeError(error) });
       throw error;
     }
   }
@@ -125,64 +127,72 @@ export class MemorySession {
    * @throws MemoryError `invalid_state` without an open turn; `invalid_input` for a completion without messages, after
    * which the turn is still open.
    */
-  async completeTurn({ responseMessages, abortSignal }: CompleteTurnInput): Promise<void> {
+  async completeTurn(completion: CompleteTurnInput): Promise<void> {
     const turn = this.#turn;
     if (turn?.ready === undefined) throw new MemoryError("invalid_state", "There is no turn to complete.");
+    const { responseMessages, abortSignal } = completion ?? {};
     if (!Array.isArray(responseMessages) || responseMessages.length === 0) {
       throw new MemoryError(
         "invalid_input",
         "A turn is completed with the messages of the model's answer. There are none.",
       );
     }
-    if (responseMessages.some(({ role }) => role !== "assistant" && role !== "tool")) {
+    if (responseMessages.some((message) => message?.role !== "assistant" && message?.role !== "tool")) {
       throw new MemoryError("invalid_input", "A model's answer holds assistant and tool messages only.");
     }
     const { locks } = turn.ready;
-    const history = [...turn.ready.history, ...responseMessages.map((message) => ({ message }))];
+    const history = [...turn.ready.history, ...responseMessages.map((message) => ({ message: frozenCopy(message) }))];
     delete turn.ready; // completed: only the captures are left to wait for
     try {
-      await captureAll(turn, locks, project(history, locks), abortSignal ?? turn.signal);
+      await captureAll(turn, locks, project(history, locks), abortSignal);
     } finally {
       this.#close(turn, history);
     }
     this.#emit({ code: "turn_completed", counts: { messages: responseMessages.length } });
   }
 
-  /** Gives the turn up, started or still starting. What was said stays in the history; nothing is captured. */
+  /** Gives the turn up, starting, started or capturing. What was said stays in the history; nothing more is captured. */
   cancelTurn(): void {
     const turn = this.#turn;
     if (turn === null) throw new MemoryError("invalid_state", "There is no turn to cancel.");
-    turn.abort.abort();
-    if (turn.ready === undefined) return; // startTurn sees the abort and closes the turn
+    this.#abort(turn, undefined);
+  }
+
+  /** A turn that waits for a provider sees the abort and closes itself; one that waits for the model is closed here. */
+  #abort(turn: OpenTurn, reason: unknown): void {
+    turn.abort.abort(reason);
+    if (turn.ready === undefined) return;
     this.#close(turn, turn.ready.history);
     this.#emit({ code: "turn_cancelled" });
   }
 
-  #open(input: string | UserContent, { auth, abortSignal, conversation }: StartTurnOptions): OpenTurn {
+  #open(input: string | UserContent, options: StartTurnOptions): OpenTurn {
+    const { abortSignal, conversation } = options;
     const sequence = this.#state.nextSequence;
-    const current = auth === undefined ? this.#initiator : checkPrincipal(auth);
+    const current = "auth" in options ? checkPrincipal(options.auth ?? null) : this.#caller;
     const abort = new AbortController();
-    const onAbort = (): void => abort.abort(abortSignal?.reason);
-    abortSignal?.addEventListener("abort", onAbort, { once: true });
-    this.#turn = {
+    const onAbort = (): void => this.#abort(turn, abortSignal?.reason);
+    const turn: OpenTurn = {
       host: this.#host,
       sessionId: this.id,
       id: `turn_${sequence}`,
       sequence,
       channel: this.#channel,
-      conversation,
-      auth: Object.freeze({ current, initiator: this.#initiator }),
-      input: Object.freeze([{ role: "user" as const, kind: "user" as const, content: input }]),
+      conversation: frozenCopy(conversation),
+      auth: Object.freeze({ current, initiator: this.#state.initiator }),
+      input: frozenCopy([{ role: "user" as const, kind: "user" as const, content: input }]),
       signal: abort.signal,
       abort,
       unlink: () => abortSignal?.removeEventListener("abort", onAbort),
     };
-    return this.#turn;
+    abortSignal?.addEventListener("abort", onAbort, { once: true });
+    this.#turn = turn;
+    return turn;
   }
 
   #close(turn: OpenTurn, history: History): void {
     turn.unlink();
-    this.#state = { ...this.#state, nextSequence: turn.sequence + 1, history };
+    this.#state = Object.freeze({ ...this.#state, nextSequence: turn.sequence + 1, history: Object.freeze(history) });
     this.#turn = null;
   }
 
@@ -194,12 +204,16 @@ export class MemorySession {
       (history, lock, index) => appendRecalled(history, lock, recalled[index] ?? []),
       this.#state.history,
     );
-    const history = [...grown, ...turn.input.map((message) => ({ message }))];
-    const messages = toModelMessages(project(history, locks));
+    const history = this.#withInput(turn, grown);
+    const messages = project(history, locks);
     const tools = await collectTools(turn, locks, messages);
     turn.signal.throwIfAborted();
     turn.ready = { locks, history };
-    return { id: turn.id, sequence: turn.sequence, messages, tools };
+    return { id: turn.id, sequence: turn.sequence, messages: toModelMessages(messages), tools };
+  }
+
+  #withInput({ input }: OpenTurn, history: History): History {
+    return [...history, ...input.map((message) => Object.freeze({ message }))];
   }
 
   #emit(event: MemoryEvent): void {

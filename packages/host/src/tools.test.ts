@@ -129,6 +129,16 @@ describe("a slot's tools", () => {
   });
 
   it.each([
+    [
+      "cannot show their input as JSON Schema",
+      {
+        blind: defineTool({
+          description: "d",
+          inputSchema: { "~standard": { version: 1, vendor: "own", validate: (value: unknown) => ({ value }) } },
+          execute: () => 1,
+        }),
+      },
+    ],
     ["are not a map", [] as never],
     ["are undefined", undefined as never],
     [

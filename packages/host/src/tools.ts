@@ -21,13 +21,15 @@ export interface ToolCallOptions {
   readonly abortSignal?: AbortSignal;
 }
 
-/** A tool in the shape that the AI SDK takes as it is, and a plain loop calls by hand. */
+/** A tool in the shape that the AI SDK takes as it is, and a plain loop calls by hand or through `runTool`. */
 export interface TurnTool {
   readonly description: string;
   readonly inputSchema: ToolInputSchema;
   /** @throws MemoryError `invalid_input`, or whatever the tool throws: tell the model, the turn goes on. */
   readonly execute: (input: unknown, options?: ToolCallOptions) => Promise<JsonValue>;
   readonly toModelOutput?: (result: { readonly output: JsonValue }) => Promise<TurnToolOutput>;
+  /** Ends with the turn. */
+  readonly turnSignal: AbortSignal;
   readonly needsApproval?: (input: unknown, options: { readonly toolCallId: string }) => Promise<boolean>;
 }
 
@@ -51,10 +53,11 @@ export type TurnToolOutput =
   | { type: "content"; value: Extract<ToolModelOutput, { type: "content" }>["value"][number][] };
 
 /** Everything of a tool's context but what the single call brings. */
-export type ToolContextBase = Omit<MemoryToolContext, "callId" | "toolName" | "messages" | "abortSignal"> & {
-  readonly abortSignal: AbortSignal;
-  readonly messages: readonly ModelMessage[];
+export type ToolContextBase = Omit<MemoryToolContext, "callId" | "toolName" | "abortSignal"> & {
   readonly newCallId: () => string;
+  /** Runs a call until it settles, or the turn or the caller gives up. */
+  readonly run: <T>(operation: (signal: AbortSignal) => T | Promise<T>, callerSignal?: AbortSignal) => Promise<T>;
+  readonly turnSignal: AbortSignal;
 };
 
 const toolName = /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/;
@@ -93,32 +96,54 @@ function qualifyTool(
 ): TurnTool {
   const { description, toModelOutput } = tool;
   const inputSchema = asInputSchema(tool.inputSchema, name);
-  const { newCallId, ...shared } = base;
+  const { newCallId, run, turnSignal, ...shared } = base;
+  const policy = tool.approval === undefined ? undefined : approvalPolicy(tool.approval, name);
+  const approvalOf = async (toolInput: unknown, callId: string): Promise<string | boolean | undefined> => {
+    const { session } = shared;
+    const context = {
+      abortSignal: turnSignal,
+      approvedTools: new Set<string>(),
+      callId,
+      session,
+      toolInput,
+      toolName: name,
+    };
+    const status = await policy?.(context);
+    return typeof status === "object" ? status.type : status;
+  };
   return {
     description: slotDescription === undefined ? description : `${slotDescription}\n\n${description}`,
     inputSchema,
-    execute: async (input, options = {}) => {
-      const context: MemoryToolContext = {
-        ...shared,
-        abortSignal: options.abortSignal ?? shared.abortSignal,
-        messages: options.messages ?? shared.messages,
-        callId: options.toolCallId ?? newCallId(),
-        toolName: name,
-      };
-      context.abortSignal.throwIfAborted();
-      const parsed = await parseToolInput(inputSchema, input);
-      return toJson(await tool.execute(parsed as never, context), name);
-    },
+    turnSignal,
+    execute: (input, options = {}) =>
+      run(async (abortSignal) => {
+        const callId = options.toolCallId ?? newCallId();
+        const parsed = await parseToolInput(inputSchema, input);
+        if ((await approvalOf(parsed, callId)) === "denied") {
+          throw new MemoryError("denied", "The tool's own policy denies this call.");
+        }
+        const messages = options.messages ?? shared.messages;
+        const context: MemoryToolContext = { ...shared, abortSignal, messages, callId, toolName: name };
+        return toJson(await tool.execute(parsed as never, context), name);
+      }, options.abortSignal),
     ...(toModelOutput === undefined
       ? {}
       : { toModelOutput: async ({ output }) => toPlainOutput(await toModelOutput(output as never), name) }),
-    ...(tool.approval === undefined ? {} : { needsApproval: approvalCheck(name, tool.approval, shared) }),
+    ...(policy === undefined
+      ? {}
+      : {
+          needsApproval: async (input, { toolCallId }) =>
+            [true, "user-approval"].includes((await approvalOf(input, toolCallId)) ?? false),
+        }),
   };
 }
 
 /** A provider may show its input as JSON Schema alone; then it is checked against that. */
 function asInputSchema(schema: unknown, name: string): ToolInputSchema {
-  if (isStandardSchema(schema)) return schema as ToolInputSchema;
+  if (isStandardSchema(schema)) {
+    if (typeof schema["~standard"].jsonSchema?.input === "function") return schema as ToolInputSchema;
+    throw new MemoryError("invalid_tools", `Tool "${name}" has an inputSchema that cannot be shown as JSON Schema.`);
+  }
   try {
     return z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]) as unknown as ToolInputSchema;
   } catch (cause) {
@@ -126,26 +151,12 @@ function asInputSchema(schema: unknown, name: string): ToolInputSchema {
   }
 }
 
-/** Whether a person must agree first. What a policy denies, only a person may still allow. */
-function approvalCheck(
-  name: string,
-  approval: NonNullable<MemoryTool["approval"]>,
-  shared: Omit<ToolContextBase, "newCallId">,
-): NonNullable<TurnTool["needsApproval"]> {
-  const policy = typeof approval === "function" ? approval : approval.request;
-  return async (toolInput, { toolCallId }) => {
-    const { abortSignal, session } = shared;
-    const status = await policy({
-      abortSignal,
-      approvedTools: new Set(),
-      callId: toolCallId,
-      session,
-      toolInput,
-      toolName: name,
-    });
-    const type = typeof status === "object" ? status.type : status;
-    return type === true || type === "user-approval" || type === "denied";
-  };
+function approvalPolicy(approval: NonNullable<MemoryTool["approval"]>, name: string) {
+  if (typeof approval === "function") return approval;
+  if (approval.response !== undefined) {
+    throw new MemoryError("invalid_tools", `Tool "${name}" judges who approves it, which this host cannot ask.`);
+  }
+  return approval.request;
 }
 
 function toPlainOutput(output: ToolModelOutput, name: string): TurnToolOutput {

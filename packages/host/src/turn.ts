@@ -45,8 +45,9 @@ export interface Turn {
   readonly signal: AbortSignal;
 }
 
+/** Made anew for each reader, so that no slot can change what another sees. */
 export function sessionInfo({ sessionId, auth, id, sequence }: Turn): MemorySessionInfo {
-  return { id: sessionId, auth, turn: { id, sequence } };
+  return Object.freeze({ id: sessionId, auth, turn: Object.freeze({ id, sequence }) });
 }
 
 export function turnInfo({ id, input, sequence }: Turn): MemoryTurn {
@@ -70,16 +71,26 @@ export function handlerContext(
     abortSignal,
     getSandbox: turn.host.capabilities.getSandbox,
     memory: { scope: lock.scope, slot },
-    messages,
+    messages: [...messages],
     operationId: operationId({ sessionId, sequence, turnId, phase, slot }),
     session: sessionInfo(turn),
     turn: turnInfo(turn),
   };
 }
 
-/** A provider that does not listen to the signal cannot hold up the end of the turn. */
-export function unlessAborted<T>({ host }: Turn, signal: AbortSignal, operation: () => T | Promise<T>): Promise<T> {
-  return withDeadline({ signal, timeoutMs: Number.POSITIVE_INFINITY, clock: host.clock }, operation);
+/** A provider that does not listen to its signal cannot hold up the end of the turn. */
+export function unlessAborted<T>(
+  turn: Turn,
+  operation: (abortSignal: AbortSignal) => T | Promise<T>,
+  callerSignal?: AbortSignal,
+): Promise<T> {
+  const signal = callerSignal === undefined ? turn.signal : [turn.signal, callerSignal];
+  return withDeadline({ signal, timeoutMs: Number.POSITIVE_INFINITY, clock: turn.host.clock }, operation);
+}
+
+/** Milliseconds since `startedAt`. */
+export function elapsedMs({ host }: Turn, startedAt: number): number {
+  return host.clock.now() - startedAt;
 }
 
 export function emit({ host }: Turn, event: MemoryEvent): void {
