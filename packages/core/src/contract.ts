@@ -77,6 +77,7 @@ export type MemoryNamespaceDefinition =
 
 /** A shared place that a conversation happens in. Hosts without the notion leave `conversation` out. */
 export interface ConversationSpace {
+  /** `shared` is the one that `bySpace` counts. */
   readonly type: string;
   readonly id: string;
 }
@@ -237,7 +238,7 @@ export type ToolApproval =
 
 export interface MemoryTool {
   readonly description: string;
-  /** A Standard Schema (zod, valibot, arktype) or a JSON Schema object. */
+  /** A Standard Schema that can show itself as JSON Schema (zod 4, arktype); tools made for eve may give JSON Schema itself. */
   readonly inputSchema: unknown;
   readonly outputSchema?: unknown;
   readonly approval?: ToolApproval;

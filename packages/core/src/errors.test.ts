@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { inspect } from "node:util";
 import { MemoryDocumentConflictError as EveConflict } from "eve/memory/file";
 import { describe, expect, it, vi } from "vitest";
@@ -144,4 +145,9 @@ describe("MemoryDocumentConflictError", () => {
 it("design/error-codes.json lists every code, and no other", () => {
   expect(memoryErrorCodes).toContain("timeout");
   expect(Object.keys(designed.codes).toSorted()).toEqual(memoryErrorCodes.toSorted());
+});
+
+it("the README says what each code means, in the same words", () => {
+  const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+  for (const [code, { meaning }] of Object.entries(designed.codes)) expect(readme).toContain(`| \`${code}\` | ${meaning} |`);
 });
