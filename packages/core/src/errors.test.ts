@@ -149,5 +149,6 @@ it("design/error-codes.json lists every code, and no other", () => {
 
 it("the README says what each code means, in the same words", () => {
   const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
-  for (const [code, { meaning }] of Object.entries(designed.codes)) expect(readme).toContain(`| \`${code}\` | ${meaning} |`);
+  for (const [code, { meaning }] of Object.entries(designed.codes))
+    expect(readme).toContain(`| \`${code}\` | ${meaning} |`);
 });
