@@ -1,12 +1,8 @@
 /** The packages that are published, and their packed files. */
-import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
 import { globSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
-
-export const project: string = join(import.meta.dirname, "..");
+import { project, run } from "./run.ts";
 
 export interface PublicPackage {
   readonly name: string;
@@ -31,17 +27,13 @@ export async function publicPackages(): Promise<PublicPackage[]> {
   return packages.filter(({ isPrivate }) => !isPrivate);
 }
 
-/** Builds and packs as publishing does. Answers the path of the tarball. */
-export async function pack({ folder }: PublicPackage, destination: string): Promise<string> {
-  const { stdout } = await promisify(execFile)("pnpm", ["pack", "--json", "--pack-destination", destination], {
-    cwd: join(project, folder),
-  });
+/**
+ * Builds and packs as publishing does. Answers the path of the tarball.
+ * @throws Error with all that was printed.
+ */
+export async function pack({ name, folder }: PublicPackage, destination: string): Promise<string> {
+  const args = ["pack", "--json", "--pack-destination", destination];
+  const { succeeded, stdout, output } = await run("pnpm", args, join(project, folder));
+  if (!succeeded) throw new Error(`${name} cannot be packed.\n${output}`);
   return JSON.parse(stdout.slice(stdout.indexOf("{"))).filename;
-}
-
-/** Runs a command in the project with its output shown. Answers whether it succeeded. */
-export async function run(command: string, args: readonly string[], cwd: string = project): Promise<boolean> {
-  const child = spawn(command, args, { cwd, stdio: "inherit" });
-  const [code] = await once(child, "exit");
-  return code === 0;
 }

@@ -1,18 +1,33 @@
 /** The last words of a test run: what did not run and why, and one line of counts that a machine can read. */
-import type { Reporter, TestCase, TestModule } from "vitest/node";
+import type { Reporter, TestCase, TestModule, Vitest } from "vitest/node";
 
 export default class TestSummaryReporter implements Reporter {
+  #vitest: Vitest | undefined;
+
+  onInit(vitest: Vitest): void {
+    this.#vitest = vitest;
+  }
+
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
     const cases = modules.flatMap((module) => [...module.children.allTests()]);
-    const count = (state: string): number => cases.filter((test) => test.result().state === state).length;
+    const inState = (state: string): TestCase[] => cases.filter((test) => test.result().state === state);
+    const filter = this.#vitest?.getGlobalTestNamePattern();
+    const isLeftOut = (test: TestCase): boolean => filter !== undefined && test.fullName.search(filter) < 0;
+    const { leftOut = [], notRun = [] } = Object.groupBy(inState("skipped"), (test) =>
+      isLeftOut(test) ? "leftOut" : "notRun",
+    );
+    for (const test of notRun) console.log(`Not run: ${test.fullName} (${skipReason(test)})`);
+    if (leftOut.length > 0) console.log(`${leftOut.length} left out by the filter`);
     // A file that could not be loaded has no tests to count, and still failed.
-    const brokenFiles = modules.filter((module) => module.state() === "failed" && count("failed") === 0).length;
-    for (const test of cases.filter((candidate) => candidate.result().state === "skipped")) {
-      console.log(`Not run: ${test.fullName} (${skipReason(test)})`);
-    }
-    const failed = count("failed") + brokenFiles + unhandledErrors.length;
-    console.log(`Tests: ${count("passed")} passed, ${failed} failed, ${count("skipped")} skipped`);
+    const brokenFiles = modules.filter((module) => module.state() === "failed" && !hasFailedTest(module));
+    const failed = inState("failed").length + brokenFiles.length + unhandledErrors.length;
+    const skipped = notRun.length + leftOut.length;
+    console.log(`Tests: ${inState("passed").length} passed, ${failed} failed, ${skipped} skipped`);
   }
+}
+
+function hasFailedTest(module: TestModule): boolean {
+  return [...module.children.allTests("failed")].length > 0;
 }
 
 function skipReason(test: TestCase): string {

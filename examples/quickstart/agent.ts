@@ -1,5 +1,5 @@
 /** A small agent: a loop around a model. Here the model is a script, so that it needs no key and no network. */
-import type { ModelMessage } from "@keepsake/core";
+import { isRecallFrame, type ModelMessage } from "@keepsake/core";
 import { type MemorySession, runTool, type ToolCall, type TurnTools } from "@keepsake/host";
 
 /** A model sees messages and tools. It answers in words, or calls a tool. */
@@ -12,12 +12,15 @@ export interface ToolOutcome {
   readonly failed: boolean;
 }
 
+/** What the memory in the prompt was, which tools the model called, and what it said in the end. */
+export interface TurnOutcome {
+  readonly recalled: string | undefined;
+  readonly outcomes: readonly ToolOutcome[];
+  readonly answer: string;
+}
+
 /** Runs one turn to its end. */
-export async function takeTurn(
-  session: MemorySession,
-  model: Model,
-  text: string,
-): Promise<{ readonly outcomes: readonly ToolOutcome[]; readonly answer: string }> {
+export async function takeTurn(session: MemorySession, model: Model, text: string): Promise<TurnOutcome> {
   const turn = await session.startTurn(text);
   const responseMessages: ModelMessage[] = [];
   const outcomes: ToolOutcome[] = [];
@@ -26,7 +29,7 @@ export async function takeTurn(
     if (typeof reply === "string") {
       responseMessages.push({ role: "assistant", content: reply });
       await session.completeTurn({ responseMessages });
-      return { outcomes, answer: reply };
+      return { recalled: recalledText(turn.messages), outcomes, answer: reply };
     }
     const call = { toolCallId: `call-${outcomes.length}`, ...reply };
     const result = await runTool(turn.tools, call);
@@ -48,5 +51,5 @@ export function toolAnswer(message: ModelMessage): { readonly answer: string; re
 export function recalledText(messages: readonly ModelMessage[]): string | undefined {
   return messages
     .flatMap(({ content }) => (typeof content === "string" ? [content] : []))
-    .findLast((content) => content.startsWith("<keepsake-memory"));
+    .findLast((content) => isRecallFrame(content));
 }
