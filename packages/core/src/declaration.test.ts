@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import designed from "../../../design/capabilities.json" with { type: "json" };
 import type { MemoryProvider, MemoryToolSet } from "./contract.ts";
 import { declareProvider, describeProvider, extendProvider, type MemoryCapabilities } from "./declaration.ts";
-import { checkMemoryDefinition, defineMemory } from "./define.ts";
+import { checkMemoryDefinition, defineMemory, defineMemoryProvider } from "./define.ts";
 import { turnContext } from "./test-support/contexts.ts";
 import { eveAccepts } from "./test-support/eve-internals.ts";
 import { codeOf, memoryErrorOf } from "./test-support/outcome.ts";
@@ -120,6 +120,25 @@ describe("extendProvider", () => {
     const tools = extended.tools;
     expect(await tools?.(toolsContext())).toMatchObject({ note: { description: "tea" } });
     expect(eveAccepts(defineMemory({ provider: extended, scope: "a" }))).toBe(true);
+  });
+});
+
+describe("a declaration", () => {
+  const provider = () => ({ recall: { "turn.started": () => null } });
+
+  it.each([{}, { capabilities: null }, { capabilities: {}, close: 5 }, { capabilities: {}, maintenance: 5 }, null])(
+    "of %j is refused",
+    (declaration) => {
+      expect(() => defineMemoryProvider(provider(), declaration as never)).toThrow(
+        expect.objectContaining({ code: "invalid_definition" }),
+      );
+    },
+  );
+
+  it("is of this version, whatever it says of itself", () => {
+    const declared = defineMemoryProvider(provider(), { capabilities: { durable: true }, version: 2 } as never);
+    expect(describeProvider(declared)).toMatchObject({ version: 1, capabilities: { durable: true } });
+    expect(describeProvider(null as never)).toBeNull();
   });
 });
 

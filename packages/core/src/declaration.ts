@@ -49,6 +49,7 @@ const capabilityValues: Readonly<Record<keyof MemoryCapabilities, readonly unkno
 
 /** What the provider declares, or `null` where it declares nothing. */
 export function describeProvider(provider: MemoryProvider): MemoryProviderDeclaration | null {
+  if (!isObject(provider)) return null;
   const declaration: unknown = Reflect.get(provider, declarationKey);
   if (typeof declaration !== "object" || declaration === null) return null;
   if (Reflect.get(declaration, "version") !== 1) {
@@ -88,7 +89,18 @@ export function declareProvider<T extends MemoryProvider>(
   provider: T,
   declaration: Omit<MemoryProviderDeclaration, "version">,
 ): T {
-  for (const [key, value] of Object.entries(declaration.capabilities)) {
+  const { capabilities, maintenance, close } = declaration ?? {};
+  const isDeclaration =
+    isObject(capabilities) &&
+    (maintenance === undefined || isObject(maintenance)) &&
+    (close === undefined || typeof close === "function");
+  if (!isDeclaration) {
+    throw new MemoryError(
+      "invalid_definition",
+      "A declaration has capabilities, and may have maintenance (an object) and close (a function).",
+    );
+  }
+  for (const [key, value] of Object.entries(capabilities)) {
     const allowed = Object.hasOwn(capabilityValues, key)
       ? capabilityValues[key as keyof MemoryCapabilities]
       : undefined;
@@ -97,9 +109,10 @@ export function declareProvider<T extends MemoryProvider>(
     }
   }
   const frozen: MemoryProviderDeclaration = Object.freeze({
+    ...(maintenance === undefined ? {} : { maintenance }),
+    ...(close === undefined ? {} : { close }),
     version: 1,
-    ...declaration,
-    capabilities: Object.freeze({ ...declaration.capabilities }),
+    capabilities: Object.freeze({ ...capabilities }),
   });
   if (!Reflect.defineProperty(provider, declarationKey, { value: frozen })) {
     throw new MemoryError(
@@ -108,4 +121,8 @@ export function declareProvider<T extends MemoryProvider>(
     );
   }
   return provider;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }

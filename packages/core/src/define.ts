@@ -58,7 +58,8 @@ export function checkMemoryDefinition(definition: unknown, slot?: string): asser
   checkMemoryProvider(provider, `${whose}: its "provider"`);
 }
 
-function checkMemoryProvider(provider: unknown, whose: string): asserts provider is MemoryProvider {
+/** The check of {@link defineMemoryProvider}; `whose` begins what it says. */
+export function checkMemoryProvider(provider: unknown, whose: string): asserts provider is MemoryProvider {
   if (!isObject(provider)) throw invalid(whose, "must be an object");
   refuseUnknownKeys(provider, ["recall", "capture", "tools"], whose);
   const { recall, capture, tools } = provider;

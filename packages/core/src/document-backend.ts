@@ -1,5 +1,5 @@
 /** The storage seam for one bounded, versioned text document per scope. Shared by every package that keeps documents. */
-import { MemoryError } from "./errors.ts";
+import { MemoryError, readProperty } from "./errors.ts";
 import { assertScopeKey } from "./keys.ts";
 
 export interface MemoryDocument {
@@ -60,8 +60,8 @@ export class MemoryDocumentConflictError extends MemoryError {
     return (
       typeof error === "object" &&
       error !== null &&
-      Reflect.get(error, "name") === "MemoryDocumentConflictError" &&
-      typeof Reflect.get(error, "key") === "string"
+      readProperty(error, "name") === "MemoryDocumentConflictError" &&
+      typeof readProperty(error, "key") === "string"
     );
   }
 }

@@ -87,11 +87,12 @@ export function sanitizeCause(error: unknown): SanitizedCause {
   return {
     name: typeof name === "string" && errorName.test(name) ? name : "Error",
     ...(typeof code === "string" && errorCode.test(code) ? { code } : {}),
-    ...(typeof status === "number" ? { status } : {}),
+    ...(Number.isInteger(status) && Number(status) >= 100 && Number(status) <= 599 ? { status: Number(status) } : {}),
   };
 }
 
-function readProperty(value: object, key: PropertyKey): unknown {
+/** A property, or `undefined` where reading it throws. */
+export function readProperty(value: object, key: PropertyKey): unknown {
   try {
     return Reflect.get(value, key);
   } catch {

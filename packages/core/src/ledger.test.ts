@@ -28,6 +28,12 @@ function recorder(ledger: Ledger) {
   };
 }
 
+it("tells messages apart that differ in an image only", () => {
+  const look = (image: string) => ({ role: "user" as const, content: [{ type: "image" as const, image }] });
+  expect(messageDigests([look("u1")])).toEqual(messageDigests([look("u1")]));
+  expect(messageDigests([look("u1")])).not.toEqual(messageDigests([look("u2")]));
+});
+
 describe("an operation", () => {
   it("that comes again with the same messages writes nothing", async () => {
     const { written, take } = recorder(createLedger());

@@ -88,15 +88,20 @@ export function operationDigest({ scopeKey, operation }: LedgerOperation): strin
   return listDigest(["keepsake-operation-v1", scopeKey, ...operation]);
 }
 
-/** Digests of role and text. Equal messages of one operation are told apart by how many equal ones came before. */
+/** Digests of role, text and other parts. Equal messages of one operation are told apart by how many equal ones came before. */
 export function messageDigests(messages: readonly ModelMessage[]): readonly string[] {
   const seen = new Map<string, number>();
   return messages.map((message) => {
-    const digest = listDigest([message.role, messageText(message)]);
+    const digest = listDigest([message.role, messageText(message), ...otherParts(message)]);
     const earlier = seen.get(digest) ?? 0;
     seen.set(digest, earlier + 1);
     return earlier === 0 ? digest : listDigest([digest, String(earlier)]);
   });
+}
+
+function otherParts({ content }: ModelMessage): string[] {
+  if (typeof content === "string") return [];
+  return content.filter(({ type }) => type !== "text").map((part) => JSON.stringify(part));
 }
 
 /** Entries in a `Map`, the oldest dropped beyond `maxEntries` (default 10,000). */

@@ -23,6 +23,7 @@ describe("options", () => {
     [{ clock: { now: 5 } }, /: clock\./],
     [{ clock: { now: () => 0, setTimer: 5 } }, /: clock\./],
     [{ store: {} }, /: store\./],
+    [Object.create({ limit: -5 }), /: limit\./],
   ])("%j are refused with their names", (options, message) => {
     expect(check(options)).toThrow(expect.objectContaining({ code: "invalid_options" }));
     expect(check(options)).toThrow(message);

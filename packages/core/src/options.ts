@@ -12,11 +12,14 @@ export function checkOptions(owner: string, options: unknown, checks: OptionChec
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
     throw new MemoryError("invalid_options", `${owner} takes an object of options.`);
   }
-  const wrong = Object.entries(options).filter(([name, value]) => {
-    return value !== undefined && !(Object.hasOwn(checks, name) && checks[name]?.(value));
-  });
+  const wrong: string[] = [];
+  // Inherited members too: they would be used like one's own.
+  for (const name in options) {
+    const value: unknown = Reflect.get(options, name);
+    if (value !== undefined && !(Object.hasOwn(checks, name) && checks[name]?.(value))) wrong.push(name);
+  }
   if (wrong.length > 0) {
-    const names = wrong.map(([name]) => name).join(", ");
+    const names = wrong.join(", ");
     const known = Object.keys(checks).join(", ");
     throw new MemoryError(
       "invalid_options",

@@ -3,6 +3,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import type { MemoryOperationContext, MemoryProvider, MemoryRecallResult } from "./contract.ts";
 import { withDeadline } from "./deadline.ts";
 import { extendProvider } from "./declaration.ts";
+import { checkMemoryProvider } from "./define.ts";
 import { MemoryError } from "./errors.ts";
 import { describeError, emitEvent, type MemoryEventListener } from "./events.ts";
 import { type ModelMessage, messageKind, messageText } from "./model-message.ts";
@@ -30,6 +31,7 @@ const readable = "Memory can be read again.";
  * @throws MemoryError `invalid_options`; from recall, what the provider threw or `timeout`.
  */
 export function withRecallPolicy(provider: MemoryProvider, options: RecallPolicyOptions): MemoryProvider {
+  checkMemoryProvider(provider, "The provider");
   checkOptions("withRecallPolicy()", options, {
     onFailure: (value) => value === "throw" || value === "skip",
     budgetMs: optionIs.positive,

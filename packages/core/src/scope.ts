@@ -47,7 +47,7 @@ export function bySpace(context: MemoryScopeContext): readonly string[] | null {
 export function byConversation(context: MemoryScopeContext): readonly string[] | null {
   const { conversation, channel } = context;
   if (!isBlank(conversation?.id)) return tagged("conversation", conversation?.id);
-  return isBlank(channel.kind) ? null : tagged("channel", channel.kind, channel.continuationToken);
+  return isBlank(channel?.kind) ? null : tagged("channel", channel.kind, channel.continuationToken);
 }
 
 /** One memory for every caller of the slot. Written out, because sharing must be meant. */
@@ -65,6 +65,12 @@ export function allOf(...helpers: readonly [ScopeHelper, ...ScopeHelper[]]): Sco
     const parts: string[] = [];
     for (const helper of helpers) {
       const part = helper(context);
+      if (part !== null && typeof part === "object" && !Array.isArray(part)) {
+        throw new MemoryError(
+          "invalid_scope",
+          "The helpers of allOf() answer at once, with text, a list of texts or null.",
+        );
+      }
       const values = typeof part === "string" ? [part] : (part ?? []);
       if (values.length === 0 || values.some(isBlank)) return null;
       parts.push(JSON.stringify(part)); // keeps the parts' borders, so that ("a:b", "c") is not ("a", "b:c")
@@ -82,7 +88,7 @@ export function when(condition: (context: MemoryScopeContext) => boolean, helper
 }
 
 function signedIn(context: MemoryScopeContext): Principal | null {
-  const principal = context.session.auth.current;
+  const principal = context.session.auth.current ?? null;
   if (principal === null || principal.principalType === "anonymous" || principal.principalType === "runtime") {
     return null;
   }

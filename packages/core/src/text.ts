@@ -15,8 +15,7 @@ const whitespace = /[\s\u0085\u001c-\u001f]+/g;
 const invisibleControls = /[\u0000-\u0008\u000e-\u001b\u007f-\u0084\u0086-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
 // Tag characters spell text that nobody sees. After a black flag they name a region, which is what they are for.
-const tagCharacters = /(\u{1f3f4})?[\u{e0000}-\u{e007f}]+/gu;
-const longestFlag = 18;
+const flagOrTags = /(\u{1f3f4}[\u{e0030}-\u{e0039}\u{e0061}-\u{e007a}]{3,6}\u{e007f})|[\u{e0000}-\u{e007f}]+/gu;
 
 /**
  * One line of well-formed text: trimmed, every run of whitespace or line breaks one space, control and bidirectional
@@ -25,7 +24,7 @@ const longestFlag = 18;
 export function toSingleLine(text: string): string {
   return text
     .toWellFormed()
-    .replace(tagCharacters, (run, flag = "") => (flag !== "" && run.length <= longestFlag ? run : flag))
+    .replace(flagOrTags, (_, flag = "") => flag)
     .replace(invisibleControls, "")
     .replace(whitespace, " ")
     .trim();

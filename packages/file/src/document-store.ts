@@ -14,7 +14,6 @@ import {
 } from "@keepsake/core";
 import { assertScopeKey } from "@keepsake/core/keys";
 import { type FileDocument, formatDocument, parseDocument } from "./document.ts";
-import { maxDocumentBytes } from "./entry.ts";
 
 const maxRecordedCalls = 256;
 /** Saves stop at 65,536 bytes. A person may have written more; beyond this it is taken for something else. */
@@ -56,7 +55,7 @@ export function createDocumentStore(options: DocumentStoreOptions): DocumentStor
     retries: 8,
     shouldRetry: MemoryDocumentConflictError.isInstance,
     firstDelayMs: 4,
-    maxDelayMs: 200,
+    maxDelayMs: 1_000,
     onRetry: (attempt: number): void => emitEvent(onEvent, { code: "retry", counts: { attempt } }),
   };
 
@@ -109,7 +108,8 @@ export function createDocumentStore(options: DocumentStoreOptions): DocumentStor
       const { document, result } = change(stored?.document ?? null);
       if (document !== undefined) {
         access.signal.throwIfAborted(); // a backend may not look, and nobody waits for this any more
-        const content = fit(document);
+        const calls = document.calls.slice(-maxRecordedCalls);
+        const content = formatDocument({ ...document, calls });
         await backend.write({ ...access, content, expectedVersion: stored?.version ?? null });
       }
       return result;
@@ -135,10 +135,9 @@ export function createDocumentStore(options: DocumentStoreOptions): DocumentStor
       }),
 
     async *keys(signal) {
-      if (backend.keys === undefined) {
-        throw new MemoryError("unsupported", "This memory backend cannot list its scopes.");
-      }
-      const keys = backend.keys({ signal })[Symbol.asyncIterator]();
+      const list = backend.keys;
+      if (list === undefined) throw new MemoryError("unsupported", "This memory backend cannot list its scopes.");
+      const keys = await typed(signal, async () => list({ signal })[Symbol.asyncIterator]());
       for (;;) {
         const { done, value } = await typed(signal, () => keys.next());
         if (done) return;
@@ -159,16 +158,6 @@ export function isUnreadable(error: unknown): boolean {
   return (
     MemoryError.isInstance(error) && ["corrupt_store", "unsupported_version", "limit_exceeded"].includes(error.code)
   );
-}
-
-/** The text to write. Of the calls, the oldest go where there are too many; entries never go. */
-function fit(document: FileDocument): string {
-  let calls = document.calls.slice(-maxRecordedCalls);
-  for (;;) {
-    const content = formatDocument({ ...document, calls });
-    if (calls.length === 0 || byteLength(content) <= maxDocumentBytes) return content;
-    calls = calls.slice(1);
-  }
 }
 
 function checkStored(stored: MemoryDocument | null): MemoryDocument | null {

@@ -63,6 +63,13 @@ describe("a person's edits", () => {
     expect(parseDocument(formatDocument(parseDocument(content)))).toEqual(parseDocument(content));
   });
 
+  it("inside the comment of calls are kept as memories, and cannot push the numbers out of reach", () => {
+    const content = `${header}\n<!-- keepsake-calls ${"a".repeat(22)}.s0\n1: coffee\nlikes milk -->\n`;
+    expect(texts(content)).toEqual(["1: coffee", "4: likes milk"]);
+    expect(() => texts("<!-- keepsake-memory v1 next=999999999999999 -->\nmine\n")).toThrow(/cannot be understood/);
+    expect(texts(`${header}\n0: tea\r\n1: tea \u2028 time\n`)).toEqual(["0: tea", "1: tea time"]);
+  });
+
   it("may wrap, change or damage the line of calls: it never becomes a memory", () => {
     const [one, two] = ["a".repeat(22), "b".repeat(22)];
     const wrapped = `${header}  \n0: tea\n<!-- keepsake-calls ${one}.s0\n  ${two}.r1 ??? ${one}.x9 -->\nwalks the dog\n`;

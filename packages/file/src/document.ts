@@ -40,10 +40,10 @@ export const emptyDocument: FileDocument = { entries: [], nextIndex: 0, calls: [
 const header = /^<!-- keepsake-memory v1 next=(0|[1-9][0-9]{0,14}) -->\s*$/;
 const otherVersion = /^<!-- keepsake-memory v(?!1 )[0-9]+ /;
 const eveHeader = /^<!-- eve-memory-file-v1 lastAllocatedIndex=(-1|0|[1-9][0-9]{0,14}) -->\s*$/;
-const numberedLine = /^([0-9]{1,15}):(.*)$/;
+const numberedLine = /^([0-9]{1,15}):(.*)$/s;
 /** A person may number lines ahead of `next`, but not so far that the numbers run out. */
 const largestIndexAhead = 999_999_999;
-// An editor may have wrapped it.
+const largestNext = 999_999_999_999_999;
 const callsComment = /^<!-- keepsake-calls([^<>]*)-->[ \t]*$/gm;
 const callToken = /([A-Za-z0-9_-]{22})\.([sdra])([0-9]{1,15})(?=\s|$)/g;
 
@@ -61,7 +61,7 @@ export function parseDocument(content: string): FileDocument {
     .replaceAll("\r\n", "\n")
     .replace(callsComment, (_, tokens: string) => {
       calls.push(...parseCalls(tokens));
-      return "";
+      return tokens.split("\n").filter(isWritten).join("\n");
     })
     .split("\n");
   const numbered = new Map<number, string>();
@@ -86,6 +86,7 @@ export function parseDocument(content: string): FileDocument {
     numbered.set(nextIndex, text);
     nextIndex += 1;
   }
+  if (nextIndex > largestNext) throw corrupt();
   const entries = [...numbered].map(([index, text]) => ({ index, text })).sort((a, b) => a.index - b.index);
   return { entries, nextIndex, calls };
 }
@@ -120,6 +121,11 @@ function parseCalls(tokens: string): RecordedCall[] {
     const outcome = outcomes.find((key) => outcomeLetters[key] === letter);
     return outcome === undefined ? [] : [{ digest, outcome, index: Number(index) }];
   });
+}
+
+/** Whether a line within the comment of calls is not of ours: a person wrote it there. */
+function isWritten(line: string): boolean {
+  return line.trim() !== "" && !/[A-Za-z0-9_-]{22}/.test(line);
 }
 
 function formatCall({ digest, outcome, index }: RecordedCall): string {

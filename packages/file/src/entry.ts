@@ -6,8 +6,9 @@ import { recalledLength, recallLine } from "./recall.ts";
 
 export const maxEntryBytes = 2_048;
 export const maxDocumentBytes = 65_536;
+const invisible = /[\s\p{Default_Ignorable_Code_Point}]+/gu;
 /** Of these, what is left to the record of calls, so that no number of entries crowds it out. */
-const callsBytes = 8_192;
+const callsBytes = 10_752;
 const largestIndex = 99_999_999_999_999;
 
 /**
@@ -16,7 +17,7 @@ const largestIndex = 99_999_999_999_999;
  */
 export function entryText(input: string, secrets: SecretPolicy): string {
   const text = toSingleLine(input);
-  if (text === "") throw new MemoryError("invalid_input", "There is no text to remember.");
+  if (text.replace(invisible, "") === "") throw new MemoryError("invalid_input", "There is no text to remember.");
   if (byteLength(text) > maxEntryBytes) {
     throw new MemoryError("limit_exceeded", "A memory may have at most 2,048 bytes. Save something shorter.");
   }

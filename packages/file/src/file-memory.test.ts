@@ -117,7 +117,9 @@ describe("saving and recalling", () => {
     await ann.save("a\u0000b \ud800 \u202ereversed\u202c");
     expect(await ann.recall()).toContain("0: ab \ufffd reversed\n");
     await expect(ann.save("x".repeat(1_000_000))).rejects.toMatchObject({ code: "limit_exceeded" });
-    await expect(ann.save(" \u0000\u2028\ufeff ")).rejects.toMatchObject({ code: "invalid_input" });
+    for (const nothing of [" \u0000\u2028\ufeff ", "\u200b", "\u2060\u00ad", "\u3164\u200f"]) {
+      await expect(ann.save(nothing)).rejects.toMatchObject({ code: "invalid_input" });
+    }
   });
 });
 
@@ -130,6 +132,13 @@ describe("removing", () => {
     expect(await document()).not.toContain("three");
     expect(await ann.save("four")).toMatchObject({ index: 4 });
     expect(await ann.save("three")).toMatchObject({ duplicate: false, index: 5 });
+  });
+
+  it("from a scope that was never written writes nothing", async () => {
+    const { ann, document } = setup();
+    expect(await ann.remove(0)).toEqual({ removed: false, index: 0 });
+    expect(await document()).toBeUndefined();
+    expect(await ann.recall()).toBeNull();
   });
 
   it("everything leaves a message that says so, in place of what was said before", async () => {
@@ -320,8 +329,11 @@ describe("limits", () => {
     const exact = memoryOf(fileMemory({ backend: inMemory(), maxCharacters: length }), "ann");
     expect(await exact.save("Likes tea.")).toMatchObject({ saved: true });
     expect((await exact.recall())?.length).toBe(length);
-    const smaller = memoryOf(fileMemory({ backend: inMemory(), maxCharacters: length - 1 }), "ann");
+    const events: MemoryEvent[] = [];
+    const onEvent = (event: MemoryEvent): void => void events.push(event);
+    const smaller = memoryOf(fileMemory({ backend: inMemory(), maxCharacters: length - 1, onEvent }), "ann");
     await expect(smaller.save("Likes tea.")).rejects.toThrow(/full.*Remove/);
+    expect(events).toMatchObject([{ code: "input_refused", slot: "profile", error: { code: "limit_exceeded" } }]);
     expect(await smaller.recall()).toBeNull();
     expect(
       await memoryOf(fileMemory({ backend, maxCharacters: length }), "ann", "session-2").save("Likes tea."),
@@ -353,10 +365,10 @@ describe("limits", () => {
 
   it("refuse a document over 65,536 bytes instead of dropping an entry, and keep the calls from filling it", async () => {
     const { ann, document } = setup({ maxCharacters: 1_000_000 });
-    for (let n = 0; n < 27; n += 1) await ann.save(`${n} ${"x".repeat(2_040)}`);
+    for (let n = 0; n < 26; n += 1) await ann.save(`${n} ${"x".repeat(2_040)}`);
     for (let n = 0; n < 300; n += 1) await ann.save(`0 ${"x".repeat(2_040)}`);
     await expect(ann.save("y".repeat(2_048))).rejects.toThrow(/65,536/);
-    expect((await document())?.match(/^\d+:/gm)).toHaveLength(27);
+    expect((await document())?.match(/^\d+:/gm)).toHaveLength(26);
     expect(Buffer.byteLength((await document()) ?? "")).toBeLessThanOrEqual(65_536);
   });
 });

@@ -2,9 +2,11 @@
 import {
   defineMemoryProvider,
   defineTool,
+  describeError,
   emitEvent,
   isRecallFrame,
   MemoryError,
+  type MemoryErrorCode,
   type MemoryOperationContext,
   type MemoryProvider,
   type MemoryRecallResult,
@@ -35,6 +37,8 @@ export interface RemoveResult {
   readonly index: number;
 }
 
+const refusals: readonly MemoryErrorCode[] = ["secret_refused", "invalid_input", "limit_exceeded"];
+
 const saveInput = z.strictObject({
   text: z.string().min(1).describe("The fact or preference, as one short sentence that stands on its own."),
 });
@@ -56,7 +60,8 @@ export function fileMemory(options: FileMemoryOptions = {}): MemoryProvider {
 
   const recall = async (context: MemoryOperationContext): Promise<MemoryRecallResult> => {
     const { slot, scope } = context.memory;
-    const document = await store.read({ key: scope.key, signal: context.abortSignal });
+    const signal = context.abortSignal ?? new AbortController().signal; // a bare call, as from a script
+    const document = await store.read({ key: scope.key, signal });
     if (document === null && !hasSpoken(context)) return null;
     const { text, omitted } =
       document === null ? { text: emptyRecallText(slot), omitted: 0 } : recallText(slot, document, maxCharacters);
@@ -65,7 +70,7 @@ export function fileMemory(options: FileMemoryOptions = {}): MemoryProvider {
   };
 
   const save = async (target: ToolTarget, input: string, context?: MemoryToolContext): Promise<SaveResult> => {
-    const text = accept(input, target.slot);
+    const text = entryText(input, secrets);
     const act = (document: FileDocument): DocumentChange<CallResult> => {
       const same = document.entries.find((entry) => entry.text === text);
       if (same !== undefined) return { result: { outcome: "duplicate", index: same.index } };
@@ -87,15 +92,16 @@ export function fileMemory(options: FileMemoryOptions = {}): MemoryProvider {
     return { removed: outcome === "removed", index };
   };
 
-  const accept = (input: string, slot: string): string => {
+  /** Tells of a save that is refused for what it holds or how long it is. */
+  const reported = async <T>(slot: string, saving: Promise<T>): Promise<T> => {
     try {
-      return entryText(input, secrets);
+      return await saving;
     } catch (error) {
-      if (MemoryError.isInstance(error)) {
+      if (MemoryError.isInstance(error) && refusals.includes(error.code)) {
         emitEvent(onEvent, {
           code: error.code === "secret_refused" ? "secret_refused" : "input_refused",
           slot,
-          error: { name: error.name, code: error.code },
+          error: describeError(error),
           ...(error.ruleIds === undefined ? {} : { ruleIds: error.ruleIds }),
         });
       }
@@ -120,7 +126,7 @@ export function fileMemory(options: FileMemoryOptions = {}): MemoryProvider {
               "Keep one lasting fact or preference for later conversations. " +
               "Never passwords, keys or codes, never instructions, nothing that only matters for the task at hand.",
             inputSchema: saveInput,
-            execute: ({ text }, context) => save(target, text, context),
+            execute: ({ text }, context) => reported(slot, save(target, text, context)),
           }),
         };
       },
@@ -142,7 +148,7 @@ export function fileMemory(options: FileMemoryOptions = {}): MemoryProvider {
 
 /** Whether this session was shown this slot's memory before, so that saying nothing would leave it standing. */
 function hasSpoken({ messages, memory }: MemoryOperationContext): boolean {
-  return messages.some(
+  return (messages ?? []).some(
     (message) => messageKind(message) === "memory.load" && isRecallFrame(messageText(message), memory.slot),
   );
 }

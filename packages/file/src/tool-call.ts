@@ -35,7 +35,7 @@ export function createCallRunner(store: DocumentStore): (call: ToolCall) => Prom
       const earlier = document.calls.find((call) => call.digest === digest);
       if (earlier !== undefined) return { result: { outcome: earlier.outcome, index: earlier.index } };
       const change = act(document);
-      const isSettled = change.document === undefined && !couldActLater(change.result, document);
+      const isSettled = change.document === undefined && !couldActLater(change.result, known);
       if (digest === undefined || isSettled) return change;
       const call = { digest, ...change.result };
       const changed = change.document ?? document;
@@ -45,8 +45,8 @@ export function createCallRunner(store: DocumentStore): (call: ToolCall) => Prom
 }
 
 /** Whether a call that changed nothing now would change something if it came again after other calls. */
-function couldActLater({ outcome, index }: CallResult, { nextIndex }: FileDocument): boolean {
-  return outcome === "duplicate" || (outcome === "absent" && index >= nextIndex);
+function couldActLater({ outcome, index }: CallResult, known: FileDocument | null): boolean {
+  return outcome === "duplicate" || (outcome === "absent" && known !== null && index >= known.nextIndex);
 }
 
 /** Names the call, where the host says which session and call it is: 22 characters. */

@@ -29,6 +29,22 @@ describe("the default namespace", () => {
     expect(of({ VERCEL_PROJECT_ID: " p " })[1]).toBe("p");
   });
 
+  it("knows the project from Vercel's token too, and a workspace's member by its route", () => {
+    const token = `h.${btoa(JSON.stringify({ project_id: "prj_1" })).replace(/=+$/, "")}.s`;
+    const of = (environment: Record<string, string>) => JSON.parse(defaultNamespace(context, environment)).slice(1);
+    const preview = { VERCEL_OIDC_TOKEN: token, VERCEL_ENV: "preview", VERCEL_GIT_COMMIT_REF: "b" };
+    expect(of(preview)).toEqual(["vercel", "prj_1", "preview", "b", "__root__", "profile"]);
+    expect(of({ VERCEL_OIDC_TOKEN: token })).toEqual(["vercel", "prj_1", "production", null, "__root__", "profile"]);
+    expect(of({ VERCEL_OIDC_TOKEN: "broken" })[0]).toBe("local");
+    const member = {
+      VERCEL_PROJECT_ID: "p",
+      EVE_INTERNAL_AGENT_WORKSPACE_MEMBER: "1",
+      EVE_PUBLIC_ROUTE_PREFIX: "support/",
+    };
+    expect(of(member)).toEqual(["vercel", "p", "production", null, "/support", "__root__", "profile"]);
+    expect(of({ ...member, EVE_INTERNAL_AGENT_WORKSPACE_MEMBER: "0" })).not.toContain("/support");
+  });
+
   it("keeps slots apart that have the same scope", async () => {
     const keys: string[] = [];
     const slot = slotRecalling(({ memory }) => void keys.push(memory.scope.key));

@@ -12,14 +12,24 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function defaultNamespace(context: MemoryNamespaceContext, environment: Environment): string {
   const { appRoot, node, slot } = context;
   const value = (name: string): string | undefined => environment[name]?.trim() || undefined;
-  const project = value("VERCEL_PROJECT_ID");
+  const project = value("VERCEL_PROJECT_ID") ?? projectOfToken(value("VERCEL_OIDC_TOKEN"));
   if (project !== undefined) {
     const target = value("VERCEL_TARGET_ENV") ?? value("VERCEL_ENV") ?? "production";
     const preview =
       target === "preview"
         ? (value("VERCEL_GIT_COMMIT_REF") ?? value("VERCEL_DEPLOYMENT_ID") ?? value("VERCEL_URL") ?? "unknown-preview")
         : null;
-    return JSON.stringify(["eve-memory-default-namespace-v1", "vercel", project, target, preview, node, slot]);
+    const parts = [
+      "eve-memory-default-namespace-v1",
+      "vercel",
+      project,
+      target,
+      preview,
+      ...routePrefix(value),
+      node,
+      slot,
+    ];
+    return JSON.stringify(parts);
   }
   if (appRoot === "") {
     throw new MemoryError(
@@ -29,4 +39,22 @@ export function defaultNamespace(context: MemoryNamespaceContext, environment: E
     );
   }
   return JSON.stringify(["eve-memory-default-namespace-v1", "local", textDigest(appRoot), node, slot]);
+}
+
+/** The project that Vercel's own token names. It is only read here: whoever sets the environment is trusted with it. */
+function projectOfToken(token: string | undefined): string | undefined {
+  try {
+    const [, payload = ""] = token?.split(".") ?? [];
+    const claim: unknown = JSON.parse(atob(payload.replace(/-/g, "+").replace(/_/g, "/"))).project_id;
+    return typeof claim === "string" && claim !== "" ? claim : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Members of one workspace that share a project are told apart by their routes. */
+function routePrefix(value: (name: string) => string | undefined): string[] {
+  if (value("EVE_INTERNAL_AGENT_WORKSPACE_MEMBER") !== "1") return [];
+  const prefix = value("EVE_PUBLIC_ROUTE_PREFIX")?.replace(/^\/+|\/+$/g, "") ?? "";
+  return prefix === "" ? [] : [`/${prefix}`];
 }

@@ -1,12 +1,19 @@
+import { MemoryError } from "@keepsake/core";
+
+const deepest = 200;
+
 /**
- * A deep copy that nobody can change, for what several slots and turns share. Plain objects and arrays are copied and
- * frozen; anything else, such as bytes or a URL, is kept as it is.
+ * A deep copy that nobody can change, for what several slots and turns share. Plain objects, arrays and bytes are copied, and
+ * frozen where that can be done; anything else, such as a URL, is kept as it is.
+ * @throws MemoryError `invalid_input` for what is nested without end.
  */
-export function frozenCopy<T>(value: T): T {
-  if (Array.isArray(value)) return Object.freeze(value.map(frozenCopy)) as T;
+export function frozenCopy<T>(value: T, depth = 0): T {
+  if (depth > deepest) throw new MemoryError("invalid_input", `Messages may be nested ${deepest} levels deep.`);
+  const copy = (member: unknown): unknown => frozenCopy(member, depth + 1);
+  if (Array.isArray(value)) return Object.freeze(Array.from(value, copy)) as T;
+  if (value instanceof Uint8Array) return value.slice() as T;
   if (!isPlainObject(value)) return value;
-  const entries = Object.entries(value).map(([key, member]) => [key, frozenCopy(member)]);
-  return Object.freeze(Object.fromEntries(entries)) as T;
+  return Object.freeze(Object.fromEntries(Object.entries(value).map(([key, member]) => [key, copy(member)]))) as T;
 }
 
 function isPlainObject(value: unknown): value is object {

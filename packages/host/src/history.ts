@@ -70,6 +70,7 @@ function isSameItem(a: RecordAttribution | undefined, b: RecordAttribution): boo
   return a?.itemKey !== undefined && b.itemKey !== undefined && identity(a) === identity(b);
 }
 
-function identity({ slot, namespaceKey, scopeKey, itemKey: key }: RecordAttribution): string {
-  return JSON.stringify([slot, namespaceKey, scopeKey, key]);
+/** A scope key stands for its namespace too, and none of the three can hold a line break. */
+function identity({ slot, scopeKey, itemKey: key }: RecordAttribution): string {
+  return `${slot}\n${scopeKey}\n${key}`;
 }

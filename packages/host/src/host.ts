@@ -11,9 +11,9 @@ import {
   systemClock,
 } from "@keepsake/core";
 import { defaultNamespace } from "./default-namespace.ts";
-import { frozenCopy } from "./frozen-copy.ts";
 import { type HostCapabilities, hostCapabilities } from "./host-capabilities.ts";
 import { checkPrincipal } from "./principal.ts";
+import { readChannel } from "./schemas.ts";
 import { MemorySession } from "./session.ts";
 import { newSessionState, parseSessionState, type SessionState } from "./session-state.ts";
 import { parseSlots } from "./slots.ts";
@@ -53,7 +53,7 @@ export interface MemoryHost {
  */
 export function createMemoryHost(options: MemoryHostOptions): MemoryHost {
   checkOptions("createMemoryHost()", options, {
-    slots: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+    slots: (value) => value !== null && [Object.prototype, null].includes(Object.getPrototypeOf(Object(value))),
     onEvent: optionIs.callable,
     appRoot: (value) => typeof value === "string",
     node: optionIs.text,
@@ -89,14 +89,14 @@ export function createMemoryHost(options: MemoryHostOptions): MemoryHost {
     session(sessionOptions = {}) {
       checkOptions("session()", sessionOptions, {
         auth: () => true, // checked as a caller
-        channel: (value) => typeof value === "object" && value !== null,
+        channel: (value) => readChannel(value) !== undefined,
         state: () => true, // checked as a state
       });
       const { auth, channel = {}, state } = sessionOptions;
       const caller = checkPrincipal(auth ?? null);
       return new MemorySession(host, {
         caller,
-        channel: frozenCopy(channel),
+        channel: readChannel(channel) ?? {},
         state: state === undefined ? newSessionState(sessionId(randomId), caller) : parseSessionState(state),
       });
     },

@@ -55,6 +55,7 @@ describe("a turn", () => {
     const session = createMemoryHost({ slots: {} }).session();
     await expect(session.startTurn("")).rejects.toMatchObject({ code: "invalid_input" });
     await expect(session.startTurn([])).rejects.toMatchObject({ code: "invalid_input" });
+    await expect(session.startTurn([{ text: "x" }] as never)).rejects.toMatchObject({ code: "invalid_input" });
     await expect(session.startTurn([{ type: "text", text: "parts too" }])).resolves.toMatchObject({ sequence: 0 });
   });
 });
@@ -134,7 +135,14 @@ describe("scopes", () => {
 
   it("come from a caller of the right shape only", async () => {
     const host = createMemoryHost({ slots: {} });
-    const wrong = [{}, "ann", 7, { current: person("ann"), initiator: null }, { ...person("ann"), attributes: null }];
+    const wrong = [
+      {},
+      "ann",
+      7,
+      { current: person("ann"), initiator: null },
+      { ...person("ann"), attributes: null },
+      { ...person("ann"), attributes: { n: 3 } },
+    ];
     for (const auth of wrong) {
       expect(() => host.session({ auth: auth as never })).toThrow(expect.objectContaining({ code: "invalid_input" }));
       const session = host.session({ auth: person("ann") });
@@ -355,6 +363,10 @@ describe("completing a turn", () => {
     await expect(session.completeTurn({} as never)).rejects.toMatchObject({ code: "invalid_input" });
     const foreign = { responseMessages: [{ role: "user" as const, content: "me again" }] };
     await expect(session.completeTurn(foreign)).rejects.toMatchObject({ code: "invalid_input" });
+    for (const content of [null, undefined, 5, [null], [{ text: "x" }]]) {
+      const wrong = { responseMessages: [{ role: "assistant", content }] } as never;
+      await expect(session.completeTurn(wrong)).rejects.toMatchObject({ code: "invalid_input" });
+    }
     expect(captures).toBe(0);
     await session.completeTurn(answer);
     expect(captures).toBe(1);

@@ -19,6 +19,7 @@ import { appendRecalled, type History, project, toModelMessages } from "./histor
 import { lockAll } from "./lock.ts";
 import { checkPrincipal } from "./principal.ts";
 import { recallAll } from "./recall.ts";
+import { isContent, isMessage, readConversation } from "./schemas.ts";
 import type { SessionState } from "./session-state.ts";
 import type { SlotLock } from "./slots.ts";
 import type { TurnTools } from "./tools.ts";
@@ -62,6 +63,8 @@ interface OpenTurn extends Turn {
   ready?: { readonly locks: readonly SlotLock[]; readonly history: History };
 }
 
+const isSignal = optionIs.having("addEventListener", "throwIfAborted");
+
 export class MemorySession {
   readonly #host: TurnHost;
   readonly #caller: Principal | null;
@@ -95,20 +98,21 @@ export class MemorySession {
     if (this.#turn !== null) {
       throw new MemoryError("invalid_state", "A turn is open. Complete or cancel it before the next.");
     }
-    if ((typeof input !== "string" && !Array.isArray(input)) || input.length === 0) {
+    if (!isContent(input) || input.length === 0) {
       throw new MemoryError("invalid_input", "A turn needs an input: text that is not empty, or parts.");
     }
     checkOptions("startTurn()", options, {
       auth: () => true, // checked as a caller
-      abortSignal: optionIs.having("addEventListener", "throwIfAborted"),
-      conversation: (value) => typeof value === "object" && value !== null,
+      abortSignal: isSignal,
+      conversation: (value) => readConversation(value) !== undefined,
     });
     options.abortSignal?.throwIfAborted();
     const startedAt = this.#host.clock.now();
     const turn = this.#open(input, options);
     this.#emit({ code: "turn_started", counts: { sequence: turn.sequence } });
+    let handle: MemoryTurnHandle;
     try {
-      return await this.#prepare(turn);
+      handle = await this.#prepare(turn);
     } catch (error) {
       if (turn.signal.aborted) {
         this.#close(turn, this.#withInput(turn, this.#state.history));
@@ -119,6 +123,8 @@ export class MemorySession {
       this.#emit({ code: "turn_failed", durationMs: elapsedMs(turn, startedAt), error: describeError(error) });
       throw error;
     }
+    turn.signal.throwIfAborted(); // given up in the very moment it became ready, and closed then
+    return handle;
   }
 
   /**
@@ -130,18 +136,24 @@ export class MemorySession {
   async completeTurn(completion: CompleteTurnInput): Promise<void> {
     const turn = this.#turn;
     if (turn?.ready === undefined) throw new MemoryError("invalid_state", "There is no turn to complete.");
-    const { responseMessages, abortSignal } = completion ?? {};
+    const { responseMessages, abortSignal, ...unknown } = completion ?? {};
+    checkOptions("completeTurn()", { abortSignal, ...unknown }, { abortSignal: isSignal });
     if (!Array.isArray(responseMessages) || responseMessages.length === 0) {
       throw new MemoryError(
         "invalid_input",
         "A turn is completed with the messages of the model's answer. There are none.",
       );
     }
-    if (responseMessages.some((message) => message?.role !== "assistant" && message?.role !== "tool")) {
-      throw new MemoryError("invalid_input", "A model's answer holds assistant and tool messages only.");
+    const isAnswer = (message: unknown): boolean =>
+      isMessage(message) && Reflect.get(Object(message), "role") !== "user";
+    if (!responseMessages.every(isAnswer)) {
+      throw new MemoryError(
+        "invalid_input",
+        "A model's answer holds assistant and tool messages only, each with text or a list of parts as its content.",
+      );
     }
     const { locks } = turn.ready;
-    const history = [...turn.ready.history, ...responseMessages.map((message) => ({ message: frozenCopy(message) }))];
+    const history = [...turn.ready.history, ...responseMessages.map((message) => frozenCopy({ message }))];
     delete turn.ready; // completed: only the captures are left to wait for
     try {
       await captureAll(turn, locks, project(history, locks), abortSignal);
@@ -178,7 +190,7 @@ export class MemorySession {
       id: `turn_${sequence}`,
       sequence,
       channel: this.#channel,
-      conversation: frozenCopy(conversation),
+      conversation: readConversation(conversation),
       auth: Object.freeze({ current, initiator: this.#state.initiator }),
       input: frozenCopy([{ role: "user" as const, kind: "user" as const, content: input }]),
       signal: abort.signal,

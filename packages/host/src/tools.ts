@@ -28,7 +28,7 @@ export interface TurnTool {
   /** @throws MemoryError `invalid_input`, or whatever the tool throws: tell the model, the turn goes on. */
   readonly execute: (input: unknown, options?: ToolCallOptions) => Promise<JsonValue>;
   readonly toModelOutput?: (result: { readonly output: JsonValue }) => Promise<TurnToolOutput>;
-  /** Ends with the turn. */
+  /** Aborts when the turn is given up. */
   readonly turnSignal: AbortSignal;
   readonly needsApproval?: (input: unknown, options: { readonly toolCallId: string }) => Promise<boolean>;
 }
@@ -122,7 +122,7 @@ function qualifyTool(
         if ((await approvalOf(parsed, callId)) === "denied") {
           throw new MemoryError("denied", "The tool's own policy denies this call.");
         }
-        const messages = options.messages ?? shared.messages;
+        const messages = options.messages ?? [...shared.messages];
         const context: MemoryToolContext = { ...shared, abortSignal, messages, callId, toolName: name };
         return toJson(await tool.execute(parsed as never, context), name);
       }, options.abortSignal),
@@ -132,8 +132,16 @@ function qualifyTool(
     ...(policy === undefined
       ? {}
       : {
-          needsApproval: async (input, { toolCallId }) =>
-            [true, "user-approval"].includes((await approvalOf(input, toolCallId)) ?? false),
+          // What is not plainly allowed, a person decides; what is denied fails when it runs, for everybody.
+          needsApproval: async (input, { toolCallId }) => {
+            const parsed = await parseToolInput(inputSchema, input).then(
+              (value) => ({ value }),
+              () => undefined, // nobody is asked about a call that will be refused for its input
+            );
+            if (parsed === undefined) return false;
+            const status = await approvalOf(parsed.value, toolCallId);
+            return ![undefined, false, "approved", "not-applicable", "denied"].includes(status);
+          },
         }),
   };
 }

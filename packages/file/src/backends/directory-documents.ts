@@ -3,6 +3,7 @@ import { createHash, randomUUID } from "node:crypto";
 import * as nodeFileSystem from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import {
+  createKeyedQueue,
   type MemoryDocument,
   type MemoryDocumentBackend,
   MemoryDocumentConflictError,
@@ -18,6 +19,8 @@ import { acquireLock, type ProcessLock } from "./process-lock.ts";
 const documentName = "memory.md";
 const lockName = "lock";
 const draftSuffix = ".draft";
+/** All backends of this process take their turns in one queue, and leave the lock to other processes to wait for. */
+const inOrder = createKeyedQueue();
 
 export interface DirectoryOptions {
   /** The folder that holds everything. Made when the first document is written, readable by this user alone. */
@@ -99,12 +102,14 @@ export function directoryDocuments(options: DirectoryOptions): Required<MemoryDo
     signal: AbortSignal,
     operation: (lock: ProcessLock) => Promise<T>,
   ): Promise<T> => {
-    const lock = await acquireLock(files, join(folder, lockName), signal);
-    try {
-      return await operation(lock);
-    } finally {
-      await lock.release();
-    }
+    return inOrder(folder, async () => {
+      const lock = await acquireLock(files, join(folder, lockName), signal);
+      try {
+        return await operation(lock);
+      } finally {
+        await lock.release();
+      }
+    });
   };
 
   /** Puts a file in place whole or not at all. `check` runs right before each attempt. */

@@ -523,6 +523,19 @@ describe("the caller gives up", () => {
   });
 });
 
+test("sixty providers of one process, each with a backend of its own: every save is kept once, or says it was not", async () => {
+  const saves = Array.from({ length: 60 }, (_, n) =>
+    memory(directory({ root })).save(`fact ${n}`, { callId: `c${n}` }),
+  );
+  const outcomes = await Promise.allSettled(saves);
+  const indexes = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value.index] : []));
+  const failures = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason.code] : []));
+  expect(new Set([...failures, "conflict"])).toEqual(new Set(["conflict"]));
+  expect(new Set(indexes).size).toBe(60 - failures.length);
+  expect(indexes.length).toBeGreaterThan(20);
+  expect((await memory().recall())?.match(/fact/g)).toHaveLength(indexes.length);
+});
+
 describe("erasing", () => {
   test("leaves no trace of what was kept in any file, and other scopes as they are", async () => {
     const marker = "marker-7f3a";

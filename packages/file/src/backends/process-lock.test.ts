@@ -144,11 +144,33 @@ describe("holding", () => {
 
 describe("failing to look", () => {
   test("too many open files do not make a living holder look dead", async () => {
-    const holder = await acquireLock(nodeFileSystem, path, signal);
+    const holder = await holdingChild();
+    const lockOfHolder = await readFile(path, "utf8");
     const files = watchedFileSystem(failing("readFile", "EMFILE", { path: /^\/proc\// }));
     await expect(acquireLock(files, path, signal)).rejects.toMatchObject({ code: "EMFILE" });
-    expect(await holder.isHeld()).toBe(true);
-    await holder.release();
+    expect(await readFile(path, "utf8")).toBe(lockOfHolder);
+    holder.kill();
+    await holder.ended;
+    await (await acquireLock(nodeFileSystem, path, signal)).release();
+  });
+
+  test("a lock of this very thread that nobody holds any more is given up at once", async () => {
+    const lock = await acquireLock(nodeFileSystem, path, signal);
+    const left = await readFile(path, "utf8");
+    await lock.release();
+    await writeFile(path, left);
+    expect(await waitOnClock(1_000)).toBeLessThan(1_000);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test("a lock of another thread of this process is given up after five seconds without a change", async () => {
+    const lock = await acquireLock(nodeFileSystem, path, signal);
+    const left = JSON.parse(await readFile(path, "utf8"));
+    await lock.release();
+    await writeFile(path, JSON.stringify({ ...left, thread: left.thread + 1 }));
+    const tookMs = await waitOnClock(60_000);
+    expect(tookMs).toBeGreaterThanOrEqual(5_000);
+    expect(tookMs).toBeLessThan(10_000);
   });
 
   test("a lock is not left held when its draft cannot be removed", async () => {
@@ -223,12 +245,14 @@ describe("a killed holder", () => {
     await leaveDead();
     const controller = new AbortController();
     let claimed = false;
-    const files = watchedFileSystem((operation) => {
-      if (operation.name !== "link") return;
-      if (operation.path !== path) {
+    let looks = 0;
+    const files = watchedFileSystem(({ name, path: at }) => {
+      if (name === "link" && at !== path) {
         claimed = true;
         writeFileSync(path, successorsLock); // another waiter was faster
-      } else if (claimed) controller.abort(new Error("seen enough"));
+      }
+      // The first look after the claim is the waiter's own check, the second the next round.
+      if (claimed && name === "readFile" && at === path && ++looks === 2) controller.abort(new Error("seen enough"));
     });
     await expect(acquireLock(files, path, controller.signal)).rejects.toThrow("seen enough");
     expect(claimed).toBe(true);

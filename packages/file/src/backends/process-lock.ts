@@ -10,6 +10,7 @@
 import { readlink } from "node:fs/promises";
 import { hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
+import { threadId } from "node:worker_threads";
 import { pause, type RetryOptions, retry } from "@keepsake/core";
 import { type FileSystem, hasCode, unlinkIfThere } from "./file-system.ts";
 
@@ -21,6 +22,8 @@ interface ProcessIdentity {
   readonly pid: number;
   /** When the process started, so that a later process with its number is not taken for it. */
   readonly started: string;
+  /** The thread within the process. */
+  readonly thread: number;
   /** The machine, its boot and its set of process numbers. */
   readonly machine: string;
 }
@@ -43,15 +46,21 @@ export async function acquireLock(files: FileSystem, path: string, signal: Abort
   const me: Owner = { id: crypto.randomUUID(), ...(await thisProcess(files)) };
   for (;;) {
     signal.throwIfAborted();
-    if (await create(files, path, me)) break;
     const owner = await readOwner(files, path);
-    if (owner === null) continue; // just released
+    if (owner === null) {
+      if (await create(files, path, me)) break;
+      continue; // another was faster
+    }
     if (await isGone(files, owner, unchangedMs(path, owner))) await takeAway(files, path, owner, signal);
     else await pause(Math.random() * longestWaitMs, signal);
   }
   watched.delete(path);
+  held.add(me.id);
   return heldLock(files, path, me);
 }
+
+/** Locks that this thread holds, or is still trying to release. */
+const held = new Set<string>();
 
 /** Owners that this process waits for. Kept between calls: one that gives up early would never see an owner abandoned. */
 const watched = new Map<string, { readonly id: string; readonly since: number }>();
@@ -79,6 +88,7 @@ function heldLock(files: FileSystem, path: string, me: Owner): ProcessLock {
     release: async () => {
       const attempt = async (): Promise<void> => {
         if (await isHeld()) await unlinkIfThere(files, path);
+        held.delete(me.id);
       };
       // A lock that is not released holds up everyone for as long as this process lives. What was done under it is done,
       // whatever becomes of the lock, so nobody waits for a release that does not work at once.
@@ -146,18 +156,28 @@ async function readOwner(files: FileSystem, path: string): Promise<Owner | null>
   if (content === null) return null;
   try {
     const owner = JSON.parse(content) as Partial<Owner>;
-    if (typeof owner.id === "string" && /^[0-9a-f-]{36}$/.test(owner.id) && Number.isSafeInteger(owner.pid)) {
-      return { id: owner.id, pid: Number(owner.pid), started: String(owner.started), machine: String(owner.machine) };
+    if (typeof owner.id === "string" && /^[0-9a-f-]{36}$/.test(owner.id) && isProcessNumber(owner.pid)) {
+      const { id, pid, started, machine, thread } = owner;
+      return { id, pid, started: String(started), machine: String(machine), thread: Number(thread ?? 0) };
     }
   } catch {
     // half-written where hard links are missing, or cut by a power failure: an owner that cannot be judged
   }
-  return { id: unknown, pid: 0, started: unknown, machine: "" };
+  return { id: unknown, pid: 0, started: unknown, thread: 0, machine: "" };
+}
+
+function isProcessNumber(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) > 0 && Number(value) < 2 ** 31;
 }
 
 async function isGone(files: FileSystem, owner: Owner, unchangedMs: number): Promise<boolean> {
   const isAbandoned = unchangedMs >= abandonedMs;
-  if (owner.machine !== (await thisProcess(files)).machine) return isAbandoned;
+  const here = await thisProcess(files);
+  if (owner.machine !== here.machine) return isAbandoned;
+  if (owner.pid === here.pid && owner.started === here.started) {
+    // A thread knows its own locks. Another thread of this process may have ended without a trace.
+    return owner.thread === here.thread ? !held.has(owner.id) : isAbandoned;
+  }
   try {
     process.kill(owner.pid, 0);
   } catch (error) {
@@ -175,6 +195,7 @@ async function thisProcess(files: FileSystem): Promise<ProcessIdentity> {
   identity ??= {
     pid: process.pid,
     started: (await startOf(files, process.pid)) ?? unknown,
+    thread: threadId,
     machine: await machine(files),
   };
   return identity;

@@ -1,0 +1,82 @@
+/**
+ * What comes from outside, checked once where it comes in. What is read is built anew, member by member, so that nobody who
+ * holds the original can change it; messages are checked as a later process will have to read them.
+ */
+import type { MemoryChannel, MemoryScopeContext, Principal } from "@keepsake/core";
+import { z } from "zod";
+import { frozenCopy } from "./frozen-copy.ts";
+
+const text = z.string().min(1);
+
+const principalSchema = z.object({
+  principalType: z.string(),
+  authenticator: z.string(),
+  principalId: z.string(),
+  issuer: z.string().optional(),
+  subject: z.string().optional(),
+  attributes: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
+});
+
+const contentSchema = z.union([z.string(), z.array(z.looseObject({ type: text }))]);
+
+const messageSchema = z.looseObject({
+  role: z.enum(["user", "assistant", "tool"]),
+  content: contentSchema,
+  kind: text.optional(),
+});
+
+const channelSchema = z.object({
+  kind: z.string().optional(),
+  continuationToken: z.string().optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+});
+
+const conversationSchema = z.object({
+  id: z.string().optional(),
+  space: z.object({ type: z.string(), id: z.string() }).optional(),
+});
+
+const sessionStateSchema = z.strictObject({
+  version: z.literal(1),
+  sessionId: text,
+  initiator: principalSchema.nullable(),
+  nextSequence: z.int().min(0),
+  history: z.array(
+    z.strictObject({
+      message: messageSchema,
+      record: z.strictObject({ slot: text, namespaceKey: text, scopeKey: text, itemKey: text.optional() }).optional(),
+    }),
+  ),
+});
+
+/** A caller as the application's authentication gives one, or `undefined` for what is none. */
+export function readPrincipal(value: unknown): Principal | undefined {
+  return read(principalSchema, value) as Principal | undefined;
+}
+
+export function readChannel(value: unknown): MemoryChannel | undefined {
+  return read(channelSchema, value) as MemoryChannel | undefined;
+}
+
+export function readConversation(value: unknown): MemoryScopeContext["conversation"] {
+  return read(conversationSchema, value) as MemoryScopeContext["conversation"];
+}
+
+/** Text, or a list of parts that each say their type. */
+export function isContent(value: unknown): boolean {
+  return contentSchema.safeParse(value).success;
+}
+
+/** A message of a user, an assistant or a tool. */
+export function isMessage(value: unknown): boolean {
+  return messageSchema.safeParse(value).success;
+}
+
+export function isSessionState(value: unknown): boolean {
+  return sessionStateSchema.safeParse(value).success;
+}
+
+function read(schema: z.ZodType, value: unknown): unknown {
+  const { success, data } = schema.safeParse(value);
+  return success ? frozenCopy(data) : undefined;
+}
