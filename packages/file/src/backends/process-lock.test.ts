@@ -113,6 +113,31 @@ describe("holding", () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
+  test("from the moment the lock can be seen, also while its holder still tidies up", async () => {
+    const { promise: linked, resolve: seen } = Promise.withResolvers<void>();
+    const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+    const slow = {
+      ...nodeFileSystem,
+      unlink: async (at: string) => {
+        seen(); // the draft is removed after the lock is in place
+        await gate;
+        return nodeFileSystem.unlink(at);
+      },
+    } as typeof nodeFileSystem;
+    const first = acquireLock(slow, path, signal);
+    await linked;
+    const controller = new AbortController();
+    let looks = 0;
+    const files = watchedFileSystem(({ name, path: at }) => {
+      if (name === "readFile" && at === path && ++looks === 3) controller.abort("seen enough");
+    });
+    await expect(acquireLock(files, path, controller.signal)).rejects.toBe("seen enough");
+    open();
+    const lock = await first;
+    expect(await lock.isHeld()).toBe(true);
+    await lock.release();
+  });
+
   test("a waiter who gives up settles with the signal's reason, and the holder keeps the lock", async () => {
     const lock = await acquireLock(nodeFileSystem, path, signal);
     const controller = new AbortController();

@@ -44,23 +44,28 @@ export interface ProcessLock {
 /** Waits for the lock until the signal aborts. */
 export async function acquireLock(files: FileSystem, path: string, signal: AbortSignal): Promise<ProcessLock> {
   const me: Owner = { id: crypto.randomUUID(), ...(await thisProcess(files)) };
-  for (;;) {
-    signal.throwIfAborted();
-    const owner = await readOwner(files, path);
-    if (owner === null) {
-      if (await create(files, path, me)) break;
-      continue; // another was faster
+  ownIds.add(me.id); // before the lock can be seen: another waiter of this thread would take it for one left behind
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      const owner = await readOwner(files, path);
+      if (owner === null) {
+        if (await create(files, path, me)) break;
+        continue; // another was faster
+      }
+      if (await isGone(files, owner, unchangedMs(path, owner))) await takeAway(files, path, owner, signal);
+      else await pause(Math.random() * longestWaitMs, signal);
     }
-    if (await isGone(files, owner, unchangedMs(path, owner))) await takeAway(files, path, owner, signal);
-    else await pause(Math.random() * longestWaitMs, signal);
+  } catch (error) {
+    ownIds.delete(me.id);
+    throw error;
   }
   watched.delete(path);
-  held.add(me.id);
   return heldLock(files, path, me);
 }
 
-/** Locks that this thread holds, or is still trying to release. */
-const held = new Set<string>();
+/** Of locks that this thread seeks, holds, or is still trying to release. */
+const ownIds = new Set<string>();
 
 /** Owners that this process waits for. Kept between calls: one that gives up early would never see an owner abandoned. */
 const watched = new Map<string, { readonly id: string; readonly since: number }>();
@@ -88,7 +93,7 @@ function heldLock(files: FileSystem, path: string, me: Owner): ProcessLock {
     release: async () => {
       const attempt = async (): Promise<void> => {
         if (await isHeld()) await unlinkIfThere(files, path);
-        held.delete(me.id);
+        ownIds.delete(me.id);
       };
       // A lock that is not released holds up everyone for as long as this process lives. What was done under it is done,
       // whatever becomes of the lock, so nobody waits for a release that does not work at once.
@@ -176,7 +181,7 @@ async function isGone(files: FileSystem, owner: Owner, unchangedMs: number): Pro
   if (owner.machine !== here.machine) return isAbandoned;
   if (owner.pid === here.pid && owner.started === here.started) {
     // A thread knows its own locks. Another thread of this process may have ended without a trace.
-    return owner.thread === here.thread ? !held.has(owner.id) : isAbandoned;
+    return owner.thread === here.thread ? !ownIds.has(owner.id) : isAbandoned;
   }
   try {
     process.kill(owner.pid, 0);
