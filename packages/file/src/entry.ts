@@ -5,11 +5,11 @@ import { entryLine, type FileDocument, formatDocument } from "./document.ts";
 import { recalledLength, recallLine } from "./recall.ts";
 
 export const maxEntryBytes = 2_048;
-export const maxDocumentBytes = 65_536;
-const invisible = /[\s\p{Default_Ignorable_Code_Point}]+/gu;
+const maxDocumentBytes = 65_536;
 /** Of these, what is left to the record of calls, so that no number of entries crowds it out. */
 const callsBytes = 10_752;
 const largestIndex = 99_999_999_999_999;
+const invisible = /[\s\p{Default_Ignorable_Code_Point}]+/gu;
 
 /**
  * The text as it is kept: on one line.

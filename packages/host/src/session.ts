@@ -2,10 +2,8 @@
 import {
   checkOptions,
   describeError,
-  emitEvent,
   type MemoryChannel,
   MemoryError,
-  type MemoryEvent,
   type MemoryScopeContext,
   type ModelMessage,
   optionIs,
@@ -23,7 +21,7 @@ import { isContent, isMessage, readConversation } from "./schemas.ts";
 import type { SessionState } from "./session-state.ts";
 import type { SlotLock } from "./slots.ts";
 import type { TurnTools } from "./tools.ts";
-import { elapsedMs, type Turn, type TurnHost } from "./turn.ts";
+import { elapsedMs, emit, type Turn, type TurnHost } from "./turn.ts";
 
 export interface StartTurnOptions {
   /** The verified caller of this turn; `null` and `undefined` are nobody. Left out: the session's caller. */
@@ -109,18 +107,18 @@ export class MemorySession {
     options.abortSignal?.throwIfAborted();
     const startedAt = this.#host.clock.now();
     const turn = this.#open(input, options);
-    this.#emit({ code: "turn_started", counts: { sequence: turn.sequence } });
+    emit(turn, { code: "turn_started", counts: { sequence: turn.sequence } });
     let handle: MemoryTurnHandle;
     try {
       handle = await this.#prepare(turn);
     } catch (error) {
       if (turn.signal.aborted) {
         this.#close(turn, this.#withInput(turn, this.#state.history));
-        this.#emit({ code: "turn_cancelled", durationMs: elapsedMs(turn, startedAt) });
+        emit(turn, { code: "turn_cancelled", durationMs: elapsedMs(turn, startedAt) });
         throw turn.signal.reason;
       }
       this.#close(turn, this.#state.history);
-      this.#emit({ code: "turn_failed", durationMs: elapsedMs(turn, startedAt), error: describeError(error) });
+      emit(turn, { code: "turn_failed", durationMs: elapsedMs(turn, startedAt), error: describeError(error) });
       throw error;
     }
     turn.signal.throwIfAborted(); // given up in the very moment it became ready, and closed then
@@ -160,7 +158,7 @@ export class MemorySession {
     } finally {
       this.#close(turn, history);
     }
-    this.#emit({ code: "turn_completed", counts: { messages: responseMessages.length } });
+    emit(turn, { code: "turn_completed", counts: { messages: responseMessages.length } });
   }
 
   /** Gives the turn up, starting, started or capturing. What was said stays in the history; nothing more is captured. */
@@ -175,7 +173,7 @@ export class MemorySession {
     turn.abort.abort(reason);
     if (turn.ready === undefined) return;
     this.#close(turn, turn.ready.history);
-    this.#emit({ code: "turn_cancelled" });
+    emit(turn, { code: "turn_cancelled" });
   }
 
   #open(input: string | UserContent, options: StartTurnOptions): OpenTurn {
@@ -226,9 +224,5 @@ export class MemorySession {
 
   #withInput({ input }: OpenTurn, history: History): History {
     return [...history, ...input.map((message) => Object.freeze({ message }))];
-  }
-
-  #emit(event: MemoryEvent): void {
-    emitEvent(this.#host.onEvent, event);
   }
 }
