@@ -4,13 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Principal } from "@keepsake/core";
 import { byPrincipal as ourByPrincipal } from "@keepsake/core/scope";
+import { EveAgent, type Prompt, type Reply } from "@keepsake/testing";
 import { defineMemory, type MemoryDefinition, type MemoryProvider } from "eve/memory";
 import { MemoryDocumentConflictError as EveConflictError, fileMemory as eveFileMemory } from "eve/memory/file";
 import { byPrincipal } from "eve/memory/scope";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { directory, fileMemory, inMemory, type MemoryDocumentBackend } from "./index.ts";
-import { EveAgent } from "./test-support/eve-agent.ts";
-import type { Prompt, Reply } from "./test-support/scripted-model.ts";
 
 const alice: Principal = { attributes: {}, authenticator: "test", principalId: "alice", principalType: "user" };
 const bob: Principal = { ...alice, principalId: "bob" };

@@ -1,0 +1,3 @@
+/** What the tests of several packages share: an agent on the real eve, and a model that is a script. Never published. */
+export { EveAgent } from "./eve-agent.ts";
+export { type Prompt, type Reply, scriptedModel } from "./scripted-model.ts";
