@@ -250,6 +250,9 @@ export type MemoryToolSet = Readonly<Record<string, MemoryTool>>;
 
 // --- The provider and the slot ---
 
+/** When a provider is called, by the names of its handlers. */
+export type MemoryPhase = "turn.started" | "turn.completed" | "compaction.requested" | "compaction.completed";
+
 /** A host calls handlers without a receiver: never use `this`. */
 export interface MemoryProvider {
   readonly recall: {

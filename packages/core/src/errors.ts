@@ -18,6 +18,8 @@ export const memoryErrorCodes = [
   "partition_shared",
   "scope_failed",
   "recall_failed",
+  "compaction_failed",
+  "replay_diverged",
   "conflict",
   "corrupt_store",
   "unsupported_version",

@@ -1,4 +1,5 @@
 /** One channel for what providers, engine and host want an operator to know. Codes, counts and durations; never content. */
+import type { MemoryPhase } from "./contract.ts";
 import { MemoryError, type MemoryErrorCode, sanitizeCause } from "./errors.ts";
 
 /** Stable codes. `design/event-codes.json` says what each means; codes are only ever added. */
@@ -7,6 +8,11 @@ export const memoryEventCodes = [
   "turn_completed",
   "turn_cancelled",
   "turn_failed",
+  "turn_resumed",
+  "compaction_completed",
+  "compaction_cancelled",
+  "compaction_failed",
+  "history_cleared",
   "slot_disabled",
   "recall_completed",
   "recall_failed",
@@ -27,6 +33,10 @@ export type MemoryEventCode = (typeof memoryEventCodes)[number];
 export interface MemoryEvent {
   readonly code: MemoryEventCode;
   readonly slot?: string;
+  /** Which handler of the provider was called. */
+  readonly phase?: MemoryPhase;
+  /** Which of a disabled slot's two answered `null`. */
+  readonly resolver?: "scope" | "namespace";
   readonly durationMs?: number;
   /** Numbers by name: `messages`, `characters`, `entries`, `attempt`. */
   readonly counts?: Readonly<Record<string, number>>;

@@ -1,34 +1,54 @@
-/** The last phase of a turn: every slot may keep something of it. */
-import { describeError, type ModelMessage } from "@keepsake/core";
+/** Phases in which every slot may keep something: a turn that is completed, and a history that is about to be cut. */
+import { describeError, type MemoryProvider } from "@keepsake/core";
 import type { SlotLock } from "./slots.ts";
-import { elapsedMs, emit, handlerContext, type Turn, unlessAborted } from "./turn.ts";
+import { elapsedMs, emit, handlerContext, isGivenUp, operationOf, type Round, unlessAborted } from "./turn.ts";
 
-/** Lets all slots capture at once and waits for them. A failure is an event: the turn has happened all the same. */
+export interface CaptureFailure {
+  readonly slot: string;
+  readonly error: unknown;
+}
+
+/** Lets all slots capture at once and waits for them. Answers the failures, in the order of slots; each is an event too. */
 export async function captureAll(
-  turn: Turn,
+  round: Round & { readonly phase: "turn.completed" | "compaction.requested" },
   locks: readonly SlotLock[],
-  messages: readonly ModelMessage[],
-  callerSignal: AbortSignal | undefined,
-): Promise<void> {
-  await Promise.all(
+): Promise<readonly CaptureFailure[]> {
+  const outcomes = await Promise.all(
     locks.map(async (lock) => {
-      const capture = lock.slot.definition.provider.capture?.["turn.completed"];
-      if (capture === undefined) return;
-      const slot = lock.slot.name;
-      const startedAt = turn.host.clock.now();
-      try {
-        const call = (abortSignal: AbortSignal) =>
-          capture(handlerContext(turn, lock, { phase: "turn.completed", messages, abortSignal }));
-        await unlessAborted(turn, call, callerSignal);
-        emit(turn, { code: "capture_completed", slot, durationMs: elapsedMs(turn, startedAt) });
-      } catch (error) {
-        emit(turn, {
-          code: "capture_failed",
-          slot,
-          durationMs: elapsedMs(turn, startedAt),
-          error: describeError(error),
-        });
-      }
+      const capture = lock.slot.definition.provider.capture?.[round.phase];
+      return capture === undefined ? undefined : captureSlot(round, lock, capture as Capture);
     }),
   );
+  return outcomes.filter((outcome) => outcome !== undefined);
+}
+
+type Capture = NonNullable<NonNullable<MemoryProvider["capture"]>["turn.completed"]>;
+
+async function captureSlot(round: Round, lock: SlotLock, capture: Capture): Promise<CaptureFailure | undefined> {
+  const { turn, phase, callerSignal } = round;
+  const slot = lock.slot.name;
+  const startedAt = turn.host.clock.now();
+  const call = (abortSignal: AbortSignal) => capture(handlerContext(round, lock, abortSignal));
+  try {
+    await turn.host.tracer.trace(
+      {
+        kind: "capture",
+        slot,
+        scopeKey: lock.scope.key,
+        sessionId: turn.sessionId,
+        turnId: turn.id,
+        phase,
+        operationId: operationOf(round, slot),
+        input: () => round.messages,
+      },
+      () => unlessAborted(turn, call, callerSignal),
+      { result: () => ({}), wasGivenUp: () => isGivenUp(round) },
+    );
+    emit(turn, { code: "capture_completed", slot, phase, durationMs: elapsedMs(turn, startedAt) });
+    return undefined;
+  } catch (error) {
+    const durationMs = elapsedMs(turn, startedAt);
+    emit(turn, { code: "capture_failed", slot, phase, durationMs, error: describeError(error) });
+    return { slot, error };
+  }
 }

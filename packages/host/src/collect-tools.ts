@@ -28,14 +28,14 @@ async function slotTools(turn: Turn, lock: SlotLock, messages: readonly ModelMes
   const { name, definition } = lock.slot;
   const { provider, description } = definition;
   if (provider.tools === undefined) return {};
-  const { channel, auth, sessionId, signal, host } = turn;
+  const { channel, auth, sessionId, signal, host, modelId } = turn;
   try {
     const tools = await unlessAborted(turn, () =>
       provider.tools?.({
         channel,
         memory: { scope: lock.scope, slot: name },
         messages: [...messages],
-        model: null,
+        model: modelId === undefined ? null : { id: modelId },
         session: Object.freeze({ id: sessionId, auth }),
         turn: turnInfo(turn),
       }),
@@ -45,7 +45,15 @@ async function slotTools(turn: Turn, lock: SlotLock, messages: readonly ModelMes
       messages,
       newCallId: host.randomId,
       session: sessionInfo(turn),
-      run: (operation, callerSignal) => unlessAborted(turn, operation, callerSignal),
+      run: (call, operation, callerSignal) =>
+        host.tracer.trace(
+          { kind: "tool", slot: name, scopeKey: lock.scope.key, sessionId, turnId: turn.id, ...call },
+          () => unlessAborted(turn, operation, callerSignal),
+          {
+            result: (answer) => ({ characters: JSON.stringify(answer).length, output: () => answer }),
+            wasGivenUp: () => signal.aborted || callerSignal?.aborted === true,
+          },
+        ),
       turnSignal: signal,
     });
   } catch (error) {

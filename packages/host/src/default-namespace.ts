@@ -6,7 +6,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * On Vercel, the project and environment (a preview also its branch or deployment); elsewhere a digest of the
- * application's root, so that the path itself is nowhere.
+ * application's root, so that the path itself is nowhere. While developing, eve runs an agent from a snapshot whose folder
+ * changes with every build; then it is the root of the project itself, so that memory survives the build.
  * @throws MemoryError `not_configured` where neither is known.
  */
 export function defaultNamespace(context: MemoryNamespaceContext, environment: Environment): string {
@@ -38,7 +39,11 @@ export function defaultNamespace(context: MemoryNamespaceContext, environment: E
       { slot },
     );
   }
-  return JSON.stringify(["eve-memory-default-namespace-v1", "local", textDigest(appRoot), node, slot]);
+  return JSON.stringify(["eve-memory-default-namespace-v1", "local", textDigest(projectRoot(appRoot)), node, slot]);
+}
+
+function projectRoot(appRoot: string): string {
+  return appRoot.replace(/[\\/]\.eve[\\/]dev-runtime[\\/]snapshots[\\/][^\\/]+[\\/]source[\\/]?$/, "");
 }
 
 /** The project that Vercel's own token names. It is only read here: whoever sets the environment is trusted with it. */

@@ -1,6 +1,6 @@
-import { defineMemory } from "@keepsake/core";
+import { defineMemory, type MemoryRecallMessage } from "@keepsake/core";
 import { describe, expect, it } from "vitest";
-import { appendRecalled, type History, project } from "./history.ts";
+import { type History, project, takeRecalled } from "./history.ts";
 import type { SlotLock } from "./slots.ts";
 
 function lock(changes: Partial<SlotLock> & { slotName?: string; key?: string } = {}): SlotLock {
@@ -16,20 +16,26 @@ function lock(changes: Partial<SlotLock> & { slotName?: string; key?: string } =
 }
 
 const shown = (history: History, locks: readonly SlotLock[]) => project(history, locks).map(({ content }) => content);
+function take(history: History, messages: readonly MemoryRecallMessage[]): History {
+  const { kept, added } = takeRecalled(history, [{ lock: lock(), messages }]);
+  return [...kept, ...added];
+}
 const recall = (history: History, ...texts: readonly string[]) =>
-  texts.reduce((grown, content) => appendRecalled(grown, lock(), [{ id: "x", content }]), history);
+  texts.reduce((grown, content) => take(grown, [{ id: "x", content }]), history);
 
 describe("recalled messages", () => {
-  it("with an id replace their predecessor, and one equal to the latest adds nothing", () => {
-    const history = recall([], "A", "A", "B", "A");
-    expect(history.map(({ message }) => message.content)).toEqual(["A", "B", "A"]);
-    expect(shown(history, [lock()])).toEqual(["A"]);
+  it("with an id replace their predecessor, which is gone, and one equal to the latest changes nothing", () => {
+    const first = recall([], "A");
+    expect(recall(first, "A")[0]).toBe(first[0]);
+    const history = recall(first, "B", "A", "C");
+    expect(history.map(({ message }) => message.content)).toEqual(["C"]);
+    expect(shown(history, [lock()])).toEqual(["C"]);
     expect(shown(recall(history, "A "), [lock()])).toEqual(["A "]);
   });
 
   it("without an id are added each time", () => {
     const messages = [{ content: "same" }, { content: "same" }];
-    expect(shown(appendRecalled([], lock(), messages), [lock()])).toEqual(["same", "same"]);
+    expect(shown(take([], messages), [lock()])).toEqual(["same", "same"]);
   });
 
   it("show in their own slot, namespace and scope only", () => {

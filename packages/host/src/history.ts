@@ -1,4 +1,4 @@
-/** A session's messages: what was said, and among it what was recalled, of which only the current part is shown. */
+/** A session's messages: what was said, and among it what was recalled, of which only the current part is kept and shown. */
 import type { MemoryRecallMessage, MessageKind, ModelMessage } from "@keepsake/core";
 import { itemKey } from "@keepsake/core/keys";
 import { frozenCopy } from "./frozen-copy.ts";
@@ -20,43 +20,57 @@ export interface HistoryEntry {
 
 export type History = readonly HistoryEntry[];
 
-/**
- * The history with newly recalled messages at its end. A keyed message equal to the latest of its identity adds nothing;
- * one without a key is always added.
- */
-export function appendRecalled(history: History, lock: SlotLock, messages: readonly MemoryRecallMessage[]): History {
-  const grown = [...history];
-  for (const { content, id } of messages) {
-    const record: RecordAttribution = {
-      slot: lock.slot.name,
-      namespaceKey: lock.namespaceKey,
-      scopeKey: lock.scope.key,
-      ...(id === undefined ? {} : { itemKey: itemKey(id) }),
-    };
-    const latest = grown.findLast((entry) => isSameItem(entry.record, record));
-    if (latest?.message.content === content) continue;
-    grown.push(frozenCopy({ message: { role: "user", kind: "memory.load", content }, record }));
-  }
-  return grown;
+/** What one slot recalled in one round. */
+export interface RecalledBatch {
+  readonly lock: SlotLock;
+  readonly messages: readonly MemoryRecallMessage[];
 }
 
 /**
- * What a reader of the history sees under these locks: of recalled messages, those of a locked slot's namespace, of its
- * scope unless it shows the whole session's, and of each keyed one the latest.
+ * Takes what was recalled into the history. A keyed message equal to the latest of its identity changes nothing; another
+ * takes that one's place at the end, and the one before it is gone: what was forgotten does not stay in a session. A
+ * message without a key is always added. Answers what is left of the history and what comes new, apart.
  */
-export function project(history: History, locks: readonly SlotLock[]): readonly HistoryEntry["message"][] {
+export function takeRecalled(
+  history: History,
+  batches: readonly RecalledBatch[],
+): { readonly kept: History; readonly added: History } {
   const latest = new Map<string, HistoryEntry>();
   for (const entry of history) {
     if (entry.record?.itemKey !== undefined) latest.set(identity(entry.record), entry);
   }
+  const replaced = new Set<HistoryEntry>();
+  const added: HistoryEntry[] = [];
+  for (const { lock, messages } of batches) {
+    for (const { content, id } of messages) {
+      const record: RecordAttribution = {
+        slot: lock.slot.name,
+        namespaceKey: lock.namespaceKey,
+        scopeKey: lock.scope.key,
+        ...(id === undefined ? {} : { itemKey: itemKey(id) }),
+      };
+      const before = id === undefined ? undefined : latest.get(identity(record));
+      if (before?.message.content === content) continue;
+      if (before !== undefined) replaced.add(before);
+      added.push(frozenCopy({ message: { role: "user", kind: "memory.load", content }, record }));
+    }
+  }
+  const kept = replaced.size === 0 ? history : history.filter((entry) => !replaced.has(entry));
+  return { kept, added };
+}
+
+/**
+ * What a reader of the history sees under these locks: of recalled messages, those of a locked slot's namespace, and of
+ * its scope unless it shows the whole session's.
+ */
+export function project(history: History, locks: readonly SlotLock[]): readonly HistoryEntry["message"][] {
+  const locked = new Map(locks.map((lock) => [lock.slot.name, lock]));
   return history
-    .filter((entry) => {
-      const { record } = entry;
+    .filter(({ record }) => {
       if (record === undefined) return true;
-      const lock = locks.find(({ slot }) => slot.name === record.slot);
+      const lock = locked.get(record.slot);
       if (lock === undefined || lock.namespaceKey !== record.namespaceKey) return false;
-      if (lock.visibility === "scope" && lock.scope.key !== record.scopeKey) return false;
-      return record.itemKey === undefined || latest.get(identity(record)) === entry;
+      return lock.visibility === "session" || lock.scope.key === record.scopeKey;
     })
     .map(({ message }) => message);
 }
@@ -64,10 +78,6 @@ export function project(history: History, locks: readonly SlotLock[]): readonly 
 /** Messages as a model takes them, without what only the host and providers read. */
 export function toModelMessages(messages: readonly HistoryEntry["message"][]): ModelMessage[] {
   return messages.map(({ kind: _, ...message }) => message as ModelMessage);
-}
-
-function isSameItem(a: RecordAttribution | undefined, b: RecordAttribution): boolean {
-  return a?.itemKey !== undefined && b.itemKey !== undefined && identity(a) === identity(b);
 }
 
 /** A scope key stands for its namespace too, and none of the three can hold a line break. */

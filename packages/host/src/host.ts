@@ -17,6 +17,7 @@ import { readChannel } from "./schemas.ts";
 import { MemorySession } from "./session.ts";
 import { newSessionState, parseSessionState, type SessionState } from "./session-state.ts";
 import { parseSlots } from "./slots.ts";
+import { type MemoryTracer, noTracer } from "./tracer.ts";
 import type { TurnHost } from "./turn.ts";
 
 export interface MemoryHostOptions extends Partial<HostCapabilities> {
@@ -29,6 +30,8 @@ export interface MemoryHostOptions extends Partial<HostCapabilities> {
   readonly node?: string;
   /** Allows two slots with the same namespace and scope, for slots that keep their data in different stores. */
   readonly allowSharedPartitions?: boolean;
+  /** Watches the calls of providers: `openTelemetryTracer()` of `@keepsake/host/opentelemetry`. Default: nobody does. */
+  readonly tracer?: MemoryTracer;
   readonly clock?: Clock;
   /** Makes session ids and ids for tool calls without one. Default: random UUIDs. */
   readonly randomId?: () => string;
@@ -38,12 +41,19 @@ export interface SessionOptions {
   /** The verified caller. Left out, `null` and `undefined` are nobody. */
   readonly auth?: Principal | null | undefined;
   readonly channel?: MemoryChannel;
+  /** The model that is spoken to, which providers may want to know. */
+  readonly modelId?: string;
+  /** Only to go on with a session: its id, which the host made. Never without the `state`. */
+  readonly id?: string;
   /** Goes on with a session, in this process or another. */
   readonly state?: SessionState;
 }
 
 export interface MemoryHost {
-  /** A new session, or one that goes on from its state. */
+  /**
+   * A new session, or one that goes on from its state.
+   * @throws MemoryError `invalid_state` for a known id without its state, and for a state that is none.
+   */
   session(options?: SessionOptions): MemorySession;
 }
 
@@ -59,6 +69,7 @@ export function createMemoryHost(options: MemoryHostOptions): MemoryHost {
     node: optionIs.text,
     allowSharedPartitions: optionIs.flag,
     clock: optionIs.clock,
+    tracer: optionIs.having("trace"),
     randomId: optionIs.callable,
     getSandbox: optionIs.callable,
     getToken: optionIs.callable,
@@ -70,6 +81,7 @@ export function createMemoryHost(options: MemoryHostOptions): MemoryHost {
     appRoot = globalThis.process?.cwd?.() ?? "",
     node = "__root__",
     allowSharedPartitions = false,
+    tracer = noTracer,
     clock = systemClock,
     randomId = () => crypto.randomUUID(),
     ...capabilities
@@ -78,6 +90,7 @@ export function createMemoryHost(options: MemoryHostOptions): MemoryHost {
   const host: TurnHost = {
     slots: parseSlots(slots),
     onEvent,
+    tracer,
     allowSharedPartitions,
     clock,
     randomId,
@@ -90,21 +103,37 @@ export function createMemoryHost(options: MemoryHostOptions): MemoryHost {
       checkOptions("session()", sessionOptions, {
         auth: () => true, // checked as a caller
         channel: (value) => readChannel(value) !== undefined,
+        modelId: optionIs.text,
+        id: optionIs.text,
         state: () => true, // checked as a state
       });
-      const { auth, channel = {}, state } = sessionOptions;
+      const { auth, channel = {}, modelId, id, state } = sessionOptions;
       const caller = checkPrincipal(auth ?? null);
       return new MemorySession(host, {
         caller,
         channel: readChannel(channel) ?? {},
-        state: state === undefined ? newSessionState(sessionId(randomId), caller) : parseSessionState(state),
+        modelId,
+        state: state === undefined ? newSessionState(newSessionId(id), caller) : stateOf(state, id),
       });
     },
   };
+
+  /** A session that began anew under a known id would repeat the ids of its operations, and lose what it then captures. */
+  function newSessionId(known: string | undefined): string {
+    if (known !== undefined) {
+      throw new MemoryError(
+        "invalid_state",
+        "A session goes on from its state. The ids of new ones are the host's to make.",
+      );
+    }
+    const id: unknown = randomId();
+    if (typeof id === "string" && id !== "") return id;
+    throw new MemoryError("invalid_options", "randomId() must answer text that is not empty.");
+  }
 }
 
-function sessionId(randomId: () => unknown): string {
-  const id = randomId();
-  if (typeof id === "string" && id !== "") return id;
-  throw new MemoryError("invalid_options", "randomId() must answer text that is not empty.");
+function stateOf(state: SessionState, id: string | undefined): SessionState {
+  const checked = parseSessionState(state);
+  if (id === undefined || id === checked.sessionId) return checked;
+  throw new MemoryError("invalid_state", "This state is of another session than the id.");
 }

@@ -7,6 +7,7 @@ import { emit, type Turn, unlessAborted } from "./turn.ts";
 /** A slot that is off for the turn, because its scope or namespace is `null`. */
 interface DisabledSlot {
   readonly slot: Slot;
+  readonly resolver: "scope" | "namespace";
 }
 
 /**
@@ -16,13 +17,22 @@ interface DisabledSlot {
 async function lockSlot(turn: Turn, slot: Slot): Promise<SlotLock | DisabledSlot> {
   const { definition, name } = slot;
   const value = await resolve(slot, definition.scope, scopeContext(turn));
-  if (value === null) return { slot };
+  if (value === null) return { slot, resolver: "scope" };
   const namespaceContext: MemoryNamespaceContext = { ...turn.host.application, slot: name };
   const namespace =
     definition.namespace === undefined
       ? turn.host.defaultNamespace(namespaceContext)
       : await resolve(slot, definition.namespace, namespaceContext);
-  if (namespace === null) return { slot };
+  if (namespace === null) return { slot, resolver: "namespace" };
+  return slotLock(slot, namespace, value);
+}
+
+/**
+ * A slot on the scope that it works on.
+ * @throws MemoryError `invalid_scope` for a namespace or scope that cannot be one.
+ */
+export function slotLock(slot: Slot, namespace: string, value: string | readonly string[]): SlotLock {
+  const { name, definition } = slot;
   try {
     const key = scopeKey({ namespace, scope: value });
     const scope = Object.freeze({
@@ -43,7 +53,7 @@ export async function lockAll(turn: Turn): Promise<readonly SlotLock[]> {
   const resolved = await unlessAborted(turn, () => Promise.all(slots.map((slot) => lockSlot(turn, slot))));
   const locks = resolved.filter((lock) => "scope" in lock);
   for (const lock of resolved) {
-    if (!("scope" in lock)) emit(turn, { code: "slot_disabled", slot: lock.slot.name });
+    if ("resolver" in lock) emit(turn, { code: "slot_disabled", slot: lock.slot.name, resolver: lock.resolver });
   }
   if (!allowSharedPartitions) refuseSharedPartitions(locks);
   return locks;

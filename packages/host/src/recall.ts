@@ -1,62 +1,93 @@
-/** The first phase of a turn: all slots recall at once, and all must succeed. */
-import { describeError, MemoryError, type MemoryRecallMessage, type ModelMessage } from "@keepsake/core";
+/** Phases in which slots recall: at once, and all must succeed. */
+import { describeError, MemoryError, type MemoryProvider, type MemoryRecallMessage } from "@keepsake/core";
+import type { RecalledBatch } from "./history.ts";
 import { parseRecallResult } from "./recall-result.ts";
 import type { SlotLock } from "./slots.ts";
-import { elapsedMs, emit, handlerContext, type Turn, unlessAborted } from "./turn.ts";
+import { elapsedMs, emit, handlerContext, isGivenUp, operationOf, type Round, unlessAborted } from "./turn.ts";
+
+type RecallRound = Round & { readonly phase: "turn.started" | "compaction.completed" };
+type Recall = MemoryProvider["recall"]["turn.started"];
 
 /**
- * What each slot recalled, in the order of slots.
- * @throws MemoryError `recall_failed` or `invalid_recall`: of several failures the first in the order of slots.
+ * What each slot recalled, in the order of slots; slots without a handler for the phase are left out.
+ * @throws MemoryError `recall_failed` (`compaction_failed` after a compaction) or `invalid_recall`: of several failures
+ * the first in the order of slots, once all have settled.
  */
-export async function recallAll(
-  turn: Turn,
-  locks: readonly SlotLock[],
-  messages: readonly ModelMessage[],
-): Promise<readonly (readonly MemoryRecallMessage[])[]> {
-  const outcomes = await Promise.allSettled(locks.map((lock) => recallSlot(turn, lock, messages)));
-  turn.signal.throwIfAborted();
-  return outcomes.map((outcome) => {
-    if (outcome.status === "fulfilled") return outcome.value;
-    throw outcome.reason;
+export async function recallAll(round: RecallRound, locks: readonly SlotLock[]): Promise<readonly RecalledBatch[]> {
+  const outcomes = await Promise.allSettled(
+    locks.map(async (lock) => {
+      const recall = lock.slot.definition.provider.recall[round.phase];
+      return recall === undefined ? undefined : { lock, messages: await recallSlot(round, lock, recall as Recall) };
+    }),
+  );
+  for (const signal of [round.turn.signal, round.callerSignal]) signal?.throwIfAborted();
+  return outcomes.flatMap((outcome) => {
+    if (outcome.status === "rejected") throw outcome.reason;
+    return outcome.value ?? [];
   });
 }
 
-async function recallSlot(
-  turn: Turn,
-  lock: SlotLock,
-  messages: readonly ModelMessage[],
-): Promise<readonly MemoryRecallMessage[]> {
+async function recallSlot(round: RecallRound, lock: SlotLock, recall: Recall): Promise<readonly MemoryRecallMessage[]> {
+  const { turn, phase } = round;
   const slot = lock.slot.name;
   const startedAt = turn.host.clock.now();
   try {
-    const recalled = parseRecallResult(slot, await callProvider(turn, lock, messages));
-    const characters = recalled.reduce((sum, { content }) => sum + content.length, 0);
-    const counts = { messages: recalled.length, characters };
-    emit(turn, { code: "recall_completed", slot, durationMs: elapsedMs(turn, startedAt), counts });
+    const recalled = await turn.host.tracer.trace(
+      {
+        kind: "recall",
+        slot,
+        scopeKey: lock.scope.key,
+        sessionId: turn.sessionId,
+        turnId: turn.id,
+        phase,
+        operationId: operationOf(round, slot),
+        input: () => turn.input,
+      },
+      async () => parseRecallResult(slot, await callProvider(round, lock, recall)),
+      {
+        result: (messages) => ({ ...sizeOf(messages), output: () => messages }),
+        wasGivenUp: () => isGivenUp(round),
+      },
+    );
+    const { records: messages, characters } = sizeOf(recalled);
+    const counts = { messages, characters };
+    emit(turn, { code: "recall_completed", slot, phase, durationMs: elapsedMs(turn, startedAt), counts });
     return recalled;
   } catch (error) {
-    if (!turn.signal.aborted) {
-      emit(turn, { code: "recall_failed", slot, durationMs: elapsedMs(turn, startedAt), error: describeError(error) });
+    if (!isGivenUp(round)) {
+      const durationMs = elapsedMs(turn, startedAt);
+      emit(turn, { code: "recall_failed", slot, phase, durationMs, error: describeError(error) });
     }
     throw error;
   }
 }
 
 /** Whatever a provider throws, its words stay with it: only what kind of error it was goes on. */
-async function callProvider(turn: Turn, lock: SlotLock, messages: readonly ModelMessage[]): Promise<unknown> {
-  const slot = lock.slot.name;
+async function callProvider(round: RecallRound, lock: SlotLock, recall: Recall): Promise<unknown> {
+  const { turn, phase, callerSignal } = round;
+  const { name: slot, definition } = lock.slot;
+  // As eve calls them: the first as a method of `recall`, the other as a function.
+  const receiver = phase === "turn.started" ? definition.provider.recall : undefined;
+  const call = (abortSignal: AbortSignal) => recall.call(receiver as never, handlerContext(round, lock, abortSignal));
   try {
-    return await unlessAborted(turn, (abortSignal) =>
-      lock.slot.definition.provider.recall["turn.started"](
-        handlerContext(turn, lock, { phase: "turn.started", messages, abortSignal }),
-      ),
-    );
+    return await unlessAborted(turn, call, callerSignal);
   } catch (cause) {
-    turn.signal.throwIfAborted();
-    throw new MemoryError("recall_failed", `Memory slot "${slot}" could not recall. The turn was not started.`, {
-      slot,
-      cause,
-      retryable: MemoryError.isInstance(cause) && cause.retryable,
-    });
+    for (const signal of [turn.signal, callerSignal]) signal?.throwIfAborted();
+    const retryable = MemoryError.isInstance(cause) && cause.retryable;
+    throw phase === "turn.started"
+      ? new MemoryError("recall_failed", `Memory slot "${slot}" could not recall. The turn was not started.`, {
+          slot,
+          cause,
+          retryable,
+        })
+      : new MemoryError("compaction_failed", `Memory slot "${slot}" could not recall. The history is as it was.`, {
+          slot,
+          cause,
+          retryable,
+        });
   }
+}
+
+function sizeOf(messages: readonly MemoryRecallMessage[]): { readonly records: number; readonly characters: number } {
+  return { records: messages.length, characters: messages.reduce((sum, { content }) => sum + content.length, 0) };
 }

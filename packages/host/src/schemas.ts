@@ -36,11 +36,26 @@ const conversationSchema = z.object({
   space: z.object({ type: z.string(), id: z.string() }).optional(),
 });
 
+const turnStateSchema = z.strictObject({
+  sequence: z.int().min(0),
+  caller: principalSchema.nullable(),
+  input: z.array(messageSchema),
+  locks: z.array(z.strictObject({ slot: text, namespace: text, scope: z.union([text, z.array(text).min(1)]) })),
+  compactions: z.int().min(0),
+  open: z
+    .strictObject({
+      recalled: z.record(z.string(), text),
+      answered: z.strictObject({ messages: z.int().min(0), digest: text }).optional(),
+    })
+    .optional(),
+});
+
 const sessionStateSchema = z.strictObject({
   version: z.literal(1),
   sessionId: text,
   initiator: principalSchema.nullable(),
   nextSequence: z.int().min(0),
+  turn: turnStateSchema.nullable(),
   history: z.array(
     z.strictObject({
       message: messageSchema,

@@ -95,7 +95,9 @@ describe("scopes", () => {
     expect(recalls).toBe(1);
     expect(anonymous.tools).toEqual({});
     expect(contents(anonymous.messages)).toEqual(["hello", "ok", "who am I?"]);
-    expect(events.filter(({ code }) => code === "slot_disabled")).toEqual([{ code: "slot_disabled", slot: "notes" }]);
+    expect(events.filter(({ code }) => code === "slot_disabled")).toEqual([
+      { code: "slot_disabled", slot: "notes", resolver: "scope" },
+    ]);
   });
 
   it("keep people apart within one session, and bring each one's records back", async () => {
@@ -408,15 +410,14 @@ describe("completing a turn", () => {
 });
 
 describe("session state", () => {
-  it("is plain JSON, tells of the last finished turn, and goes on in another host", async () => {
+  it("is plain JSON, and goes on in another host", async () => {
     let text = "likes tea";
     const options = { slots: { notes: slotKnowing(() => text) }, appRoot: "/app" };
     const session = createMemoryHost(options).session();
     await session.startTurn("hello");
-    const mid = JSON.stringify(session.state);
-    expect(mid).not.toContain("likes tea");
     await session.completeTurn(answer);
     const state = JSON.parse(JSON.stringify(session.state));
+    expect(state).toEqual(session.state);
     text = "likes coffee";
     const resumed = createMemoryHost(options).session({ state });
     expect(resumed.id).toBe(session.id);

@@ -10,18 +10,28 @@ import {
   type Principal,
   type UserContent,
 } from "@keepsake/core";
+import { answerState, checkAnswer, restOfAnswer } from "./answer.ts";
 import { captureAll } from "./capture.ts";
 import { collectTools } from "./collect-tools.ts";
+import { type CompactedHistory, type CompactOptions, compactHistory } from "./compaction.ts";
 import { frozenCopy } from "./frozen-copy.ts";
-import { appendRecalled, type History, project, toModelMessages } from "./history.ts";
-import { lockAll } from "./lock.ts";
+import {
+  type History,
+  type HistoryEntry,
+  project,
+  type RecalledBatch,
+  takeRecalled,
+  toModelMessages,
+} from "./history.ts";
+import { lockAll, slotLock } from "./lock.ts";
 import { checkPrincipal } from "./principal.ts";
 import { recallAll } from "./recall.ts";
-import { isContent, isMessage, readConversation } from "./schemas.ts";
-import type { SessionState } from "./session-state.ts";
+import { recallDigests, refuseDivergence } from "./recall-digest.ts";
+import { isContent, readConversation } from "./schemas.ts";
+import type { OpenTurnState, SessionState, TurnState } from "./session-state.ts";
 import type { SlotLock } from "./slots.ts";
 import type { TurnTools } from "./tools.ts";
-import { elapsedMs, emit, type Turn, type TurnHost } from "./turn.ts";
+import { elapsedMs, emit, type Turn, type TurnHost, turnId } from "./turn.ts";
 
 export interface StartTurnOptions {
   /** The verified caller of this turn; `null` and `undefined` are nobody. Left out: the session's caller. */
@@ -29,6 +39,16 @@ export interface StartTurnOptions {
   /** Ends the turn, its recalls and its tools. */
   readonly abortSignal?: AbortSignal;
   readonly conversation?: MemoryScopeContext["conversation"];
+  /**
+   * What the application adds for the model, such as what is on the person's screen. It comes right before the input, as
+   * messages of kind `context.instruction`, which providers do not take for the person's words.
+   */
+  readonly context?: readonly string[];
+}
+
+export interface ResumeTurnOptions {
+  /** Ends the turn and its tools. */
+  readonly abortSignal?: AbortSignal;
 }
 
 /** A turn that is ready for the model. */
@@ -41,7 +61,7 @@ export interface MemoryTurnHandle {
 }
 
 export interface CompleteTurnInput {
-  /** What the model loop added: the assistant's and the tools' messages, as the AI SDK gives them. */
+  /** All that the model loop added: the assistant's and the tools' messages, as the AI SDK gives them. */
   readonly responseMessages: readonly ModelMessage[];
   readonly abortSignal?: AbortSignal;
 }
@@ -50,50 +70,79 @@ export interface SessionInput {
   /** The caller of turns that name none. */
   readonly caller: Principal | null;
   readonly channel: MemoryChannel;
+  readonly modelId: string | undefined;
   readonly state: SessionState;
 }
+
+/** Who spoke in a turn, and what. */
+type Spoken = Pick<TurnState, "caller" | "input">;
 
 interface OpenTurn extends Turn {
   readonly abort: AbortController;
   /** Stops listening to the caller's signal. */
   readonly unlink: () => void;
-  /** Present once everything was recalled and committed. */
-  ready?: { readonly locks: readonly SlotLock[]; readonly history: History };
+  /** Another process, or an earlier session of this one, began it. It waits to be resumed, started again or ended. */
+  readonly interrupted: boolean;
+  /** Present once the turn is ready for the model. */
+  locks?: readonly SlotLock[];
+  /** What was recalled, until somebody asks for the state, which has to know it again. */
+  undigested?: readonly RecalledBatch[];
+}
+
+interface PreparedTurn {
+  readonly locks: readonly SlotLock[];
+  readonly history: History;
+  /** What was recalled, where that is not part of the state yet. */
+  readonly batches?: readonly RecalledBatch[];
 }
 
 const isSignal = optionIs.having("addEventListener", "throwIfAborted");
 
 export class MemorySession {
   readonly #host: TurnHost;
-  readonly #caller: Principal | null;
-  readonly #channel: MemoryChannel;
+  readonly #input: Omit<SessionInput, "state">;
   #state: SessionState;
   #turn: OpenTurn | null = null;
+  /** Whether a call is under way that will change the session. */
+  #busy = false;
 
   /** Made by `host.session()`. */
-  constructor(host: TurnHost, input: SessionInput) {
+  constructor(host: TurnHost, { state, ...input }: SessionInput) {
     this.#host = host;
-    this.#caller = input.caller;
-    this.#channel = input.channel;
-    this.#state = input.state;
+    this.#input = input;
+    this.#state = state;
+    if (state.turn?.open !== undefined) this.#turn = this.#openTurn(state.turn, { interrupted: true });
   }
 
   get id(): string {
     return this.#state.sessionId;
   }
 
-  /** The session as of its last finished turn. A turn that is open is not part of it: resumed, it starts again. */
+  /**
+   * The session as plain JSON, for this process or another to go on with. A turn is part of it from the moment it is ready
+   * for the model; until then it has not happened.
+   */
   get state(): SessionState {
+    const turn = this.#turn;
+    if (turn?.undigested !== undefined) {
+      this.#changeOpenTurn({ recalled: recallDigests(turn.undigested) });
+      delete turn.undigested;
+    }
     return this.#state;
   }
 
   /**
    * Locks every slot's scope, recalls from all, and makes the turn ready for the model: all of it or nothing.
+   *
+   * A turn that was left open in a state can be started again, by the same caller and with the same input. It recalls
+   * under the operation ids of the first time, and must recall the same; nothing is added twice.
    * @throws MemoryError `recall_failed`, `invalid_recall`, `scope_failed`, `invalid_scope`, `partition_shared`; the turn
-   * has then not happened. `invalid_state` while another turn is open. The signal's reason when the turn is aborted.
+   * has then not happened. `invalid_state` while another turn is open or another call is under way; `replay_diverged`. The
+   * signal's reason when the turn is aborted.
    */
   async startTurn(input: string | UserContent, options: StartTurnOptions = {}): Promise<MemoryTurnHandle> {
-    if (this.#turn !== null) {
+    this.#refuseWhileBusy();
+    if (this.#turn?.interrupted === false) {
       throw new MemoryError("invalid_state", "A turn is open. Complete or cancel it before the next.");
     }
     if (!isContent(input) || input.length === 0) {
@@ -103,26 +152,56 @@ export class MemorySession {
       auth: () => true, // checked as a caller
       abortSignal: isSignal,
       conversation: (value) => readConversation(value) !== undefined,
+      context: (value) => Array.isArray(value) && value.every(optionIs.text),
     });
-    options.abortSignal?.throwIfAborted();
-    const startedAt = this.#host.clock.now();
-    const turn = this.#open(input, options);
-    emit(turn, { code: "turn_started", counts: { sequence: turn.sequence } });
-    let handle: MemoryTurnHandle;
-    try {
-      handle = await this.#prepare(turn);
-    } catch (error) {
-      if (turn.signal.aborted) {
-        this.#close(turn, this.#withInput(turn, this.#state.history));
-        emit(turn, { code: "turn_cancelled", durationMs: elapsedMs(turn, startedAt) });
-        throw turn.signal.reason;
+    const { abortSignal, context = [] } = options;
+    abortSignal?.throwIfAborted();
+    const spoken: Spoken = {
+      caller: "auth" in options ? checkPrincipal(options.auth ?? null) : this.#input.caller,
+      input: frozenCopy([
+        ...context.map((content) => ({ role: "user" as const, kind: "context.instruction" as const, content })),
+        { role: "user" as const, kind: "user" as const, content: input },
+      ]),
+    };
+    const first = this.#turn === null ? undefined : this.#state.turn?.open?.recalled;
+    if (first !== undefined) this.#refuseUnlessSame(spoken);
+    const sequence = this.#turn?.sequence ?? this.#state.nextSequence;
+    const conversation = readConversation(options.conversation);
+    const turn = this.#openTurn(
+      { sequence, ...spoken },
+      {
+        ...(abortSignal === undefined ? {} : { abortSignal }),
+        ...(conversation === undefined ? {} : { conversation }),
+      },
+    );
+    return this.#makeReady(turn, "turn_started", async () => {
+      const locks = await lockAll(turn);
+      const messages = project(this.#historyBefore(turn), locks);
+      const batches = await recallAll({ turn, phase: "turn.started", messages }, locks);
+      if (first !== undefined) {
+        refuseDivergence(first, recallDigests(batches));
+        return { locks, history: this.#state.history };
       }
-      this.#close(turn, this.#state.history);
-      emit(turn, { code: "turn_failed", durationMs: elapsedMs(turn, startedAt), error: describeError(error) });
-      throw error;
+      const { kept, added } = takeRecalled(this.#state.history, batches);
+      return { locks, history: [...kept, ...added, ...entries(turn.input)], batches };
+    });
+  }
+
+  /**
+   * Goes on with a turn that was left open in a state: in the scopes that it was locked to, with what it recalled then.
+   * Nothing is recalled again; the tools are made anew.
+   * @throws MemoryError `invalid_state` where no turn was left open. The signal's reason when the turn is aborted.
+   */
+  async resumeTurn(options: ResumeTurnOptions = {}): Promise<MemoryTurnHandle> {
+    this.#refuseWhileBusy();
+    checkOptions("resumeTurn()", options, { abortSignal: isSignal });
+    const { turn: state, history } = this.#state;
+    if (this.#turn?.interrupted !== true || state === null) {
+      throw new MemoryError("invalid_state", "There is no interrupted turn to resume.");
     }
-    turn.signal.throwIfAborted(); // given up in the very moment it became ready, and closed then
-    return handle;
+    options.abortSignal?.throwIfAborted();
+    const turn = this.#openTurn(state, options);
+    return this.#makeReady(turn, "turn_resumed", async () => ({ locks: this.#locks(), history }));
   }
 
   /**
@@ -133,32 +212,27 @@ export class MemorySession {
    */
   async completeTurn(completion: CompleteTurnInput): Promise<void> {
     const turn = this.#turn;
-    if (turn?.ready === undefined) throw new MemoryError("invalid_state", "There is no turn to complete.");
+    if (turn === null || this.#busy) throw new MemoryError("invalid_state", "There is no turn to complete.");
     const { responseMessages, abortSignal, ...unknown } = completion ?? {};
     checkOptions("completeTurn()", { abortSignal, ...unknown }, { abortSignal: isSignal });
-    if (!Array.isArray(responseMessages) || responseMessages.length === 0) {
+    const answer = checkAnswer(responseMessages);
+    if (answer.length === 0) {
       throw new MemoryError(
         "invalid_input",
         "A turn is completed with the messages of the model's answer. There are none.",
       );
     }
-    const isAnswer = (message: unknown): boolean =>
-      isMessage(message) && Reflect.get(Object(message), "role") !== "user";
-    if (!responseMessages.every(isAnswer)) {
-      throw new MemoryError(
-        "invalid_input",
-        "A model's answer holds assistant and tool messages only, each with text or a list of parts as its content.",
-      );
-    }
-    const { locks } = turn.ready;
-    const history = [...turn.ready.history, ...responseMessages.map((message) => frozenCopy({ message }))];
-    delete turn.ready; // completed: only the captures are left to wait for
+    const history = [...this.#state.history, ...restOfAnswer(answer, this.#state.turn?.open?.answered)];
+    const locks = this.#locks();
+    this.#busy = true; // completed: only the captures are left to wait for
     try {
-      await captureAll(turn, locks, project(history, locks), abortSignal);
+      const messages = project(history, locks);
+      await captureAll({ turn, phase: "turn.completed", messages, callerSignal: abortSignal }, locks);
     } finally {
+      this.#busy = false;
       this.#close(turn, history);
     }
-    emit(turn, { code: "turn_completed", counts: { messages: responseMessages.length } });
+    emit(turn, { code: "turn_completed", counts: { messages: answer.length } });
   }
 
   /** Gives the turn up, starting, started or capturing. What was said stays in the history; nothing more is captured. */
@@ -168,61 +242,229 @@ export class MemorySession {
     this.#abort(turn, undefined);
   }
 
+  /**
+   * Replaces the older part of the history by a summary. Every slot may capture before and recall after; what was recalled
+   * before stays, and comes first. Between turns it concerns the next turn; within one, the messages that it answers take
+   * the place of those that the model was shown.
+   * @throws MemoryError `compaction_failed`, `invalid_recall`; `invalid_state` while another call is under way; whatever
+   * `summarize` throws; a signal's reason. The history is then as it was, and a turn that is open stays open.
+   */
+  async compact(options: CompactOptions): Promise<CompactedHistory> {
+    this.#refuseWhileBusy();
+    checkOptions("compact()", options, {
+      summarize: optionIs.callable,
+      keepMessages: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
+      responseMessages: (value) => checkAnswer(value) !== undefined && this.#turn !== null,
+      usageInputTokens: (value) => typeof value === "number" && value >= 0,
+      abortSignal: isSignal,
+    });
+    if (options.summarize === undefined) throw new MemoryError("invalid_options", "compact() needs summarize.");
+    options.abortSignal?.throwIfAborted();
+    const open = this.#turn;
+    const turn = open ?? this.#latestTurn();
+    const { compactions: ordinal = 0 } = this.#state.turn ?? {};
+    const answer = options.responseMessages ?? [];
+    const taken = this.#state.turn?.open?.answered;
+    const history = [...this.#state.history, ...(answer.length === 0 ? [] : restOfAnswer(answer, taken))];
+    const locks = this.#locks();
+    const sequence = open?.sequence ?? this.#state.nextSequence;
+    const startedAt = this.#host.clock.now();
+    this.#busy = true;
+    try {
+      const compacted = await compactHistory({
+        turn,
+        isOpen: open !== null,
+        locks,
+        history,
+        ordinal,
+        sequence,
+        options,
+      });
+      for (const signal of [turn.signal, options.abortSignal]) signal?.throwIfAborted();
+      if (compacted === null) return { compacted: false, messages: toModelMessages(project(history, locks)) };
+      const latest =
+        this.#state.turn === null ? null : Object.freeze({ ...this.#state.turn, compactions: ordinal + 1 });
+      this.#state = Object.freeze({ ...this.#state, history: Object.freeze(compacted), turn: latest });
+      if (answer.length > 0) this.#changeOpenTurn({ answered: answerState(answer) });
+      const counts = { messages: history.length - compacted.length };
+      emit(turn, { code: "compaction_completed", durationMs: elapsedMs(turn, startedAt), counts });
+      return { compacted: true, messages: toModelMessages(project(compacted, locks)) };
+    } catch (error) {
+      const durationMs = elapsedMs(turn, startedAt);
+      if (turn.signal.aborted || options.abortSignal?.aborted === true) {
+        emit(turn, { code: "compaction_cancelled", durationMs });
+      } else {
+        emit(turn, { code: "compaction_failed", durationMs, error: describeError(error) });
+      }
+      if (open?.signal.aborted === true) this.#cancel(open, this.#state.history);
+      throw error;
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  /**
+   * Empties the history. What providers keep is not touched, and the next turn recalls it again.
+   * @throws MemoryError `invalid_state` while a turn is open.
+   */
+  clear(): void {
+    this.#refuseWhileBusy();
+    if (this.#turn !== null) throw new MemoryError("invalid_state", "A turn is open. Complete or cancel it first.");
+    this.#state = Object.freeze({ ...this.#state, history: Object.freeze([]), turn: null });
+    emit(this.#latestTurn(), { code: "history_cleared" });
+  }
+
+  async #makeReady(
+    turn: OpenTurn,
+    code: "turn_started" | "turn_resumed",
+    prepare: () => Promise<PreparedTurn>,
+  ): Promise<MemoryTurnHandle> {
+    const { id, sequence, signal } = turn;
+    const interrupted = this.#turn;
+    const startedAt = this.#host.clock.now();
+    this.#turn = turn;
+    this.#busy = true;
+    emit(turn, { code, counts: { sequence } });
+    try {
+      const { locks, history, batches } = await prepare();
+      signal.throwIfAborted();
+      const messages = project(history, locks);
+      const tools = await collectTools(turn, locks, messages);
+      signal.throwIfAborted(); // given up in the very moment it became ready
+      turn.locks = locks;
+      if (batches !== undefined) this.#begin(turn, { locks, history, batches });
+      return { id, sequence, messages: toModelMessages(messages), tools };
+    } catch (error) {
+      if (signal.aborted) {
+        const said = interrupted === null ? entries(turn.input) : [];
+        this.#cancel(turn, [...this.#state.history, ...said], startedAt);
+        throw signal.reason;
+      }
+      if (interrupted === null) this.#close(turn, this.#state.history);
+      else this.#turn = interrupted;
+      turn.unlink();
+      emit(turn, { code: "turn_failed", durationMs: elapsedMs(turn, startedAt), error: describeError(error) });
+      throw error;
+    } finally {
+      this.#busy = false;
+    }
+  }
+
   /** A turn that waits for a provider sees the abort and closes itself; one that waits for the model is closed here. */
   #abort(turn: OpenTurn, reason: unknown): void {
     turn.abort.abort(reason);
-    if (turn.ready === undefined) return;
-    this.#close(turn, turn.ready.history);
-    emit(turn, { code: "turn_cancelled" });
+    if (!this.#busy) this.#cancel(turn, this.#state.history);
   }
 
-  #open(input: string | UserContent, options: StartTurnOptions): OpenTurn {
-    const { abortSignal, conversation } = options;
-    const sequence = this.#state.nextSequence;
-    const current = "auth" in options ? checkPrincipal(options.auth ?? null) : this.#caller;
+  #cancel(turn: OpenTurn, history: History, startedAt?: number): void {
+    this.#close(turn, history);
+    const duration = startedAt === undefined ? {} : { durationMs: elapsedMs(turn, startedAt) };
+    emit(turn, { code: "turn_cancelled", ...duration });
+  }
+
+  #begin(turn: OpenTurn, { locks, history, batches }: Required<PreparedTurn>): void {
+    turn.undigested = batches;
+    this.#state = Object.freeze({
+      ...this.#state,
+      nextSequence: turn.sequence + 1,
+      history: Object.freeze(history),
+      turn: Object.freeze({
+        sequence: turn.sequence,
+        caller: turn.auth.current,
+        input: turn.input,
+        locks: Object.freeze(
+          locks.map(({ slot, scope }) =>
+            Object.freeze({ slot: slot.name, namespace: scope.namespace, scope: scope.value }),
+          ),
+        ),
+        compactions: 0,
+        open: Object.freeze({ recalled: Object.freeze({}) }),
+      }),
+    });
+  }
+
+  #close(turn: OpenTurn, history: History): void {
+    turn.unlink();
+    const { open: _, ...latest } = this.#state.turn ?? {};
+    this.#state = Object.freeze({
+      ...this.#state,
+      nextSequence: turn.sequence + 1,
+      history: Object.freeze(history),
+      turn: this.#state.turn === null ? null : Object.freeze(latest as TurnState),
+    });
+    this.#turn = null;
+  }
+
+  #changeOpenTurn(changes: Partial<OpenTurnState>): void {
+    const { turn } = this.#state;
+    if (turn?.open === undefined) return;
+    const open = Object.freeze({ ...turn.open, ...changes });
+    this.#state = Object.freeze({ ...this.#state, turn: Object.freeze({ ...turn, open }) });
+  }
+
+  #openTurn(
+    { sequence, caller, input }: Spoken & Pick<TurnState, "sequence">,
+    options: Pick<StartTurnOptions, "abortSignal" | "conversation"> & { readonly interrupted?: boolean } = {},
+  ): OpenTurn {
+    const { abortSignal, conversation, interrupted = false } = options;
+    const { channel, modelId } = this.#input;
     const abort = new AbortController();
     const onAbort = (): void => this.#abort(turn, abortSignal?.reason);
     const turn: OpenTurn = {
       host: this.#host,
       sessionId: this.id,
-      id: `turn_${sequence}`,
+      id: turnId(sequence),
       sequence,
-      channel: this.#channel,
-      conversation: readConversation(conversation),
-      auth: Object.freeze({ current, initiator: this.#state.initiator }),
-      input: frozenCopy([{ role: "user" as const, kind: "user" as const, content: input }]),
+      channel,
+      conversation,
+      modelId,
+      auth: Object.freeze({ current: caller, initiator: this.#state.initiator }),
+      input,
       signal: abort.signal,
       abort,
       unlink: () => abortSignal?.removeEventListener("abort", onAbort),
+      interrupted,
     };
     abortSignal?.addEventListener("abort", onAbort, { once: true });
-    this.#turn = turn;
     return turn;
   }
 
-  #close(turn: OpenTurn, history: History): void {
-    turn.unlink();
-    this.#state = Object.freeze({ ...this.#state, nextSequence: turn.sequence + 1, history: Object.freeze(history) });
-    this.#turn = null;
+  /** What a call between turns belongs to. */
+  #latestTurn(): Turn {
+    return this.#openTurn(this.#state.turn ?? { sequence: 0, caller: this.#input.caller, input: [] });
   }
 
-  async #prepare(turn: OpenTurn): Promise<MemoryTurnHandle> {
-    const locks = await lockAll(turn);
-    const recalled = await recallAll(turn, locks, project(this.#state.history, locks));
-    turn.signal.throwIfAborted();
-    const grown = locks.reduce(
-      (history, lock, index) => appendRecalled(history, lock, recalled[index] ?? []),
-      this.#state.history,
+  /** The scopes of the open turn, or between turns of the latest. A slot that the host has no longer is left out. */
+  #locks(): readonly SlotLock[] {
+    if (this.#turn?.locks !== undefined) return this.#turn.locks;
+    return (this.#state.turn?.locks ?? []).flatMap(({ slot: name, namespace, scope }) => {
+      const slot = this.#host.slots.find((each) => each.name === name);
+      return slot === undefined ? [] : [slotLock(slot, namespace, scope)];
+    });
+  }
+
+  /** What the turn recalls from: of one that is started again, without what it added. */
+  #historyBefore({ input }: OpenTurn): History {
+    const { history, turn } = this.#state;
+    if (turn?.open === undefined) return history;
+    const asked = history.findLastIndex(({ message }) => message.kind === "user");
+    return history.slice(0, asked - input.length + 1);
+  }
+
+  #refuseUnlessSame(spoken: Spoken): void {
+    const { caller = null, input = [] } = this.#state.turn ?? {};
+    if (JSON.stringify([spoken.caller, spoken.input]) === JSON.stringify([caller, input])) return;
+    throw new MemoryError(
+      "invalid_state",
+      "An interrupted turn is open. Start it again with the same caller and input, resume it, or cancel it.",
     );
-    const history = this.#withInput(turn, grown);
-    const messages = project(history, locks);
-    const tools = await collectTools(turn, locks, messages);
-    turn.signal.throwIfAborted();
-    turn.ready = { locks, history };
-    return { id: turn.id, sequence: turn.sequence, messages: toModelMessages(messages), tools };
   }
 
-  #withInput({ input }: OpenTurn, history: History): History {
-    return [...history, ...input.map((message) => Object.freeze({ message }))];
+  #refuseWhileBusy(): void {
+    if (this.#busy) throw new MemoryError("invalid_state", "Another call of this session is under way. Wait for it.");
   }
+}
+
+function entries(input: readonly HistoryEntry["message"][]): History {
+  return input.map((message) => Object.freeze({ message }));
 }

@@ -21,7 +21,9 @@ export interface SlotLock {
   readonly visibility: MemoryVisibility;
 }
 
-const slotName = /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/;
+// One order on every machine, whatever its language.
+const byName = new Intl.Collator("en");
+export const slotName: RegExp = /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/;
 
 /**
  * Slots in the order of their file names, which is a person's alphabetical order and not that of bytes.
@@ -45,5 +47,5 @@ export function parseSlots(slots: Readonly<Record<string, MemoryDefinition>>): r
       checkMemoryDefinition(definition, name);
       return { name, definition };
     })
-    .sort((a, b) => `memory/${a.name}.ts`.localeCompare(`memory/${b.name}.ts`));
+    .sort((a, b) => byName.compare(`memory/${a.name}.ts`, `memory/${b.name}.ts`));
 }

@@ -12,6 +12,7 @@ import {
   type ToolModelOutput,
 } from "@keepsake/core";
 import { z } from "zod";
+import type { TracedCall } from "./tracer.ts";
 
 /** What a loop may say about one call. The AI SDK says all of it; a plain loop may say nothing. */
 export interface ToolCallOptions {
@@ -56,7 +57,11 @@ export type TurnToolOutput =
 export type ToolContextBase = Omit<MemoryToolContext, "callId" | "toolName" | "abortSignal"> & {
   readonly newCallId: () => string;
   /** Runs a call until it settles, or the turn or the caller gives up. */
-  readonly run: <T>(operation: (signal: AbortSignal) => T | Promise<T>, callerSignal?: AbortSignal) => Promise<T>;
+  readonly run: (
+    call: Required<Pick<TracedCall, "toolName" | "toolDescription" | "callId" | "input">>,
+    operation: (signal: AbortSignal) => Promise<JsonValue>,
+    callerSignal?: AbortSignal,
+  ) => Promise<JsonValue>;
   readonly turnSignal: AbortSignal;
 };
 
@@ -115,9 +120,10 @@ function qualifyTool(
     description: slotDescription === undefined ? description : `${slotDescription}\n\n${description}`,
     inputSchema,
     turnSignal,
-    execute: (input, options = {}) =>
-      run(async (abortSignal) => {
-        const callId = options.toolCallId ?? newCallId();
+    execute: (input, options = {}) => {
+      const callId = options.toolCallId ?? newCallId();
+      const call = { toolName: name, toolDescription: description, callId, input: () => input };
+      const operation = async (abortSignal: AbortSignal): Promise<JsonValue> => {
         const parsed = await parseToolInput(inputSchema, input);
         if ((await approvalOf(parsed, callId)) === "denied") {
           throw new MemoryError("denied", "The tool's own policy denies this call.");
@@ -125,7 +131,9 @@ function qualifyTool(
         const messages = options.messages ?? [...shared.messages];
         const context: MemoryToolContext = { ...shared, abortSignal, messages, callId, toolName: name };
         return toJson(await tool.execute(parsed as never, context), name);
-      }, options.abortSignal),
+      };
+      return run(call, operation, options.abortSignal);
+    },
     ...(toModelOutput === undefined
       ? {}
       : { toModelOutput: async ({ output }) => toPlainOutput(await toModelOutput(output as never), name) }),
@@ -153,7 +161,12 @@ function asInputSchema(schema: unknown, name: string): ToolInputSchema {
     throw new MemoryError("invalid_tools", `Tool "${name}" has an inputSchema that cannot be shown as JSON Schema.`);
   }
   try {
-    return z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]) as unknown as ToolInputSchema;
+    const given = schema as Parameters<typeof z.fromJSONSchema>[0];
+    const { validate } = z.fromJSONSchema(given)["~standard"];
+    const asGiven = () => given as Record<string, unknown>; // the model is shown what its author wrote
+    return {
+      "~standard": { version: 1, vendor: "json-schema", validate, jsonSchema: { input: asGiven, output: asGiven } },
+    };
   } catch (cause) {
     throw new MemoryError("invalid_tools", `Tool "${name}" has an inputSchema that is no schema.`, { cause });
   }

@@ -6,6 +6,7 @@ import {
   type MemoryEvent,
   type MemoryEventListener,
   type MemoryNamespaceContext,
+  type MemoryPhase,
   type MemoryScopeContext,
   type MemorySessionInfo,
   type MemoryTurn,
@@ -18,6 +19,7 @@ import type { HistoryEntry } from "./history.ts";
 import type { HostCapabilities } from "./host-capabilities.ts";
 import { operationId } from "./operation-id.ts";
 import type { Slot, SlotLock } from "./slots.ts";
+import type { MemoryTracer } from "./tracer.ts";
 
 /** What a turn needs of its host. */
 export interface TurnHost {
@@ -26,6 +28,7 @@ export interface TurnHost {
   readonly clock: Clock;
   readonly randomId: () => string;
   readonly onEvent: MemoryEventListener | undefined;
+  readonly tracer: MemoryTracer;
   readonly capabilities: HostCapabilities;
   /** Where default namespaces come from. */
   readonly application: Omit<MemoryNamespaceContext, "slot">;
@@ -40,9 +43,31 @@ export interface Turn {
   readonly auth: SessionAuth;
   readonly channel: MemoryChannel;
   readonly conversation: MemoryScopeContext["conversation"];
+  /** The model that is spoken to, where the application says. */
+  readonly modelId: string | undefined;
   readonly input: readonly HistoryEntry["message"][];
   /** Aborts when the turn is given up, by its caller's signal or by `cancelTurn`. */
   readonly signal: AbortSignal;
+}
+
+/** One round of calls: the same handler of every slot, at once. */
+export interface Round {
+  readonly turn: Turn;
+  readonly phase: MemoryPhase;
+  readonly messages: readonly ModelMessage[];
+  /** May end the round, beside the turn's own signal. */
+  readonly callerSignal?: AbortSignal | undefined;
+  readonly compaction?: {
+    /** How many came before it, in or since the turn. */
+    readonly ordinal: number;
+    /** The turn's number, or between turns the next one's. */
+    readonly sequence: number;
+    readonly told: { readonly modelId: string; readonly usageInputTokens?: number | null };
+  };
+}
+
+export function turnId(sequence: number): string {
+  return `turn_${sequence}`;
 }
 
 /** Made anew for each reader, so that no slot can change what another sees. */
@@ -54,27 +79,25 @@ export function turnInfo({ id, input, sequence }: Turn): MemoryTurn {
   return Object.freeze({ id, input, sequence });
 }
 
-/** What a handler of this phase is called with. */
-export function handlerContext(
-  turn: Turn,
-  lock: SlotLock,
-  call: {
-    readonly phase: "turn.started" | "turn.completed";
-    readonly messages: readonly ModelMessage[];
-    readonly abortSignal: AbortSignal;
-  },
-): MemoryTurnContext {
-  const { phase, messages, abortSignal } = call;
-  const { sessionId, sequence, id: turnId } = turn;
+export function operationOf({ turn, phase, compaction }: Round, slot: string): string {
+  const { sessionId, id } = turn;
+  const { ordinal, sequence = turn.sequence } = compaction ?? {};
+  return operationId({ sessionId, sequence, turnId: id, phase, slot, compaction: ordinal });
+}
+
+/** What a slot's handler is called with in this round. */
+export function handlerContext(round: Round, lock: SlotLock, abortSignal: AbortSignal): MemoryTurnContext {
+  const { turn, messages, compaction } = round;
   const slot = lock.slot.name;
   return {
     abortSignal,
     getSandbox: turn.host.capabilities.getSandbox,
     memory: { scope: lock.scope, slot },
     messages: [...messages],
-    operationId: operationId({ sessionId, sequence, turnId, phase, slot }),
+    operationId: operationOf(round, slot),
     session: sessionInfo(turn),
     turn: turnInfo(turn),
+    ...(compaction === undefined ? {} : { compaction: { ...compaction.told } }),
   };
 }
 
@@ -86,6 +109,11 @@ export function unlessAborted<T>(
 ): Promise<T> {
   const signal = callerSignal === undefined ? turn.signal : [turn.signal, callerSignal];
   return withDeadline({ signal, timeoutMs: Number.POSITIVE_INFINITY, clock: turn.host.clock }, operation);
+}
+
+/** Whether a round ended because somebody gave it up, and not by itself. */
+export function isGivenUp({ turn, callerSignal }: Round): boolean {
+  return turn.signal.aborted || callerSignal?.aborted === true;
 }
 
 /** Milliseconds since `startedAt`. */
