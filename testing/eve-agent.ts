@@ -11,6 +11,15 @@ interface EveAgentOptions {
   readonly sessionId: string;
   /** Input tokens from which eve compacts by itself, within a turn too. The scripted model always reports 100. */
   readonly compactionThreshold?: number;
+  /** The application's root folder, which default namespaces are made from. */
+  readonly appRoot?: string;
+}
+
+interface EveTurnOptions {
+  readonly principal: Principal | null;
+  readonly abortSignal?: AbortSignal;
+  /** Compacts at the first step of this turn. */
+  readonly compact?: boolean;
 }
 
 /** One session. What outlives it is the provider's doing. */
@@ -21,17 +30,27 @@ export class EveAgent {
   readonly #toolResolvers: readonly object[];
   readonly #model: ReturnType<typeof scriptedModel>;
   readonly #sessionId: string;
+  readonly #appRoot: string;
   #session: EveSession;
   #auth: SessionAuth | undefined;
   #turn: SessionTurn = { id: "turn_0", sequence: 0 };
   #events = 0;
 
   /** Throws when eve would refuse a definition at its start. */
-  constructor({ memories, respond, sessionId, compactionThreshold = Number.MAX_SAFE_INTEGER }: EveAgentOptions) {
-    const slots = Object.entries(memories).map(([slot, definition]) => ({
-      slot,
-      definition: eve.normalizeMemoryDefinition(definition, `Memory slot "${slot}" was refused.`),
-    }));
+  constructor({
+    memories,
+    respond,
+    sessionId,
+    compactionThreshold = Number.MAX_SAFE_INTEGER,
+    appRoot = "/app",
+  }: EveAgentOptions) {
+    this.#appRoot = appRoot;
+    const slots = Object.entries(memories)
+      .map(([slot, definition]) => ({
+        slot,
+        definition: eve.normalizeMemoryDefinition(definition, `Memory slot "${slot}" was refused.`),
+      }))
+      .sort((a, b) => `memory/${a.slot}.ts`.localeCompare(`memory/${b.slot}.ts`)); // as eve finds their files
     this.#memories = slots.map(({ slot, definition }) => ({
       ...definition,
       ...sourceOf(`memory/${slot}.ts`),
@@ -61,10 +80,16 @@ export class EveAgent {
   }
 
   /** Runs a whole turn and answers the last prompt of it. Throws when eve fails the turn. */
-  async turn(message: string, { principal }: { principal: Principal | null }): Promise<Prompt> {
+  async turn(message: string, { principal, abortSignal, compact = false }: EveTurnOptions): Promise<Prompt> {
     const promptsBefore = this.prompts.length;
     this.#auth = { current: principal, initiator: this.#auth?.initiator ?? principal };
-    await this.#run({ message });
+    const { threshold } = this.#session.compaction;
+    if (compact) this.#compactFrom(1);
+    try {
+      await this.#run({ message }, { abortSignal });
+    } finally {
+      if (compact) this.#compactFrom(threshold);
+    }
     const prompt = this.prompts.slice(promptsBefore).at(-1);
     if (prompt === undefined) throw new Error("The turn never reached the model.");
     return prompt;
@@ -80,7 +105,15 @@ export class EveAgent {
     return this.#run({}, { clearOnly: true });
   }
 
-  async #run(input: object, mode: object = {}): Promise<void> {
+  #compactFrom(threshold: number): void {
+    this.#session = { ...this.#session, compaction: { ...this.#session.compaction, threshold } };
+  }
+
+  async #run(
+    input: object,
+    mode: { readonly abortSignal?: AbortSignal | undefined; readonly [mode: string]: unknown } = {},
+  ): Promise<void> {
+    const { abortSignal } = mode;
     const context = this.#context;
     const failures: string[] = [];
     const handleEvent = async (event: EveEvent, messages: unknown): Promise<void> => {
@@ -93,7 +126,7 @@ export class EveAgent {
         this.#turn = { id: data?.turnId ?? "", sequence: data?.sequence ?? 0 };
         this.#enterSession();
       }
-      const place = { ctx: context, event, appRoot: "/app", nodeId: "__root__" };
+      const place = { ctx: context, event, appRoot: this.#appRoot, nodeId: "__root__", abortSignal };
       const shown = await eve.dispatchMemoryLifecycleEvent({ ...place, memories: this.#memories, messages });
       await eve.dispatchDynamicToolEvent({ ...place, resolvers: this.#toolResolvers, messages: shown });
     };

@@ -6,13 +6,14 @@ import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import type { MemoryDefinition } from "eve/memory";
 
-interface EveContext {
+export interface EveContext {
   set(key: unknown, value: unknown): void;
   setVirtualContext(key: unknown, value: unknown): void;
 }
 
 export interface EveSession {
   readonly state?: unknown;
+  readonly compaction: { readonly recentWindowSize: number; readonly threshold: number };
 }
 
 export interface EveEvent {
@@ -22,6 +23,11 @@ export interface EveEvent {
 
 /** `next` is another step of the same turn, or says that the turn is over. */
 export type EveStep = (session: EveSession, input?: unknown) => Promise<{ session: EveSession; next: unknown }>;
+
+interface EveMemoryCommit {
+  readonly recalledMessages: readonly unknown[];
+  readonly state: unknown;
+}
 
 interface EveInternals {
   readonly ContextContainer: new () => EveContext;
@@ -34,7 +40,11 @@ interface EveInternals {
   createToolLoopHarness(config: object): EveStep;
   enterSessionProjection(context: EveContext, state: unknown): void;
   recordPublishedEvent(context: EveContext, event: object): void;
+  /** Says what the turn starts with; `turn.started` reads it. */
+  prepareMemoryPreamble(context: EveContext, preamble: object): void;
   dispatchMemoryLifecycleEvent(input: object): Promise<readonly unknown[]>;
+  /** What `turn.started` adds to the history and to the session's state. */
+  drainMemoryCommit(context: EveContext): EveMemoryCommit | undefined;
   dispatchDynamicToolEvent(input: object): Promise<void>;
   createMemoryToolDynamicDefinition(definition: MemoryDefinition, slot: string): { readonly events: object };
   normalizeMemoryDefinition(definition: unknown, message: string): MemoryDefinition;
@@ -47,6 +57,7 @@ const files = [
   "context/dynamic-tool-lifecycle",
   "context/keys",
   "context/memory-event-lifecycle",
+  "context/memory-lifecycle",
   "context/memory-tools",
   "harness/session-machine/current",
   "harness/tool-loop",
