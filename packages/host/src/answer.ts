@@ -36,5 +36,5 @@ export function restOfAnswer(messages: readonly ModelMessage[], taken: AnswerSta
 }
 
 export function answerState(messages: readonly ModelMessage[]): AnswerState {
-  return { messages: messages.length, digest: textDigest(JSON.stringify(messages)) };
+  return Object.freeze({ messages: messages.length, digest: textDigest(JSON.stringify(messages)) });
 }

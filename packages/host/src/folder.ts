@@ -2,7 +2,14 @@
 import { readdir, stat } from "node:fs/promises";
 import { join, parse, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { checkMemoryDefinition, isDefinedMemory, type MemoryDefinition, MemoryError } from "@keepsake/core";
+import {
+  checkMemoryDefinition,
+  checkOptions,
+  isDefinedMemory,
+  type MemoryDefinition,
+  MemoryError,
+  optionIs,
+} from "@keepsake/core";
 import { slotName } from "./slots.ts";
 
 export interface SlotsFromFolderOptions {
@@ -22,13 +29,17 @@ const notASlot = /\.(?:test|spec)\.[mc]?[jt]s$|\.d\.[mc]?ts$/;
  * Node that strips types (22.18, 24) or a loader. A default export may also be a function that answers the definition.
  * @param folder The agent's folder, such as `agent`; relative to the working directory.
  * @throws MemoryError `invalid_definition` for both forms at once, a name that cannot be one, two files of one slot, a file
- * that exports no memory, and an extension with memory; `not_configured` where there is neither form. What a file throws
- * while it is loaded is passed on.
+ * that exports no memory, and an extension with memory; `not_configured` where there is neither form, or no such folder;
+ * `invalid_options`. What a file throws while it is loaded is passed on.
  */
 export async function slotsFromFolder(
   folder: string,
-  { extensions = [] }: SlotsFromFolderOptions = {},
+  options: SlotsFromFolderOptions = {},
 ): Promise<Record<string, MemoryDefinition>> {
+  checkOptions("slotsFromFolder()", options, {
+    extensions: (value) => Array.isArray(value) && value.every(optionIs.text),
+  });
+  const { extensions = [] } = options;
   for (const each of extensions) {
     if (await hasMemory(each)) {
       throw new MemoryError(
@@ -45,7 +56,7 @@ export async function slotsFromFolder(
     );
   }
   if (flat.length === 0 && named === undefined) {
-    throw new MemoryError("not_configured", `"${folder}" has neither memory.ts nor memory/.`);
+    throw new MemoryError("not_configured", `"${folder}" has neither memory.ts nor memory/. Add one of them.`);
   }
   const files =
     named === undefined ? flat.map((file) => join(folder, file)) : named.map((file) => join(folder, "memory", file));
@@ -71,9 +82,8 @@ export async function slotsFromFolder(
 
 async function loadSlot(file: string, slot: string): Promise<MemoryDefinition> {
   const module: { readonly default?: unknown } = await import(pathToFileURL(resolve(file)).href);
-  const exported = module.default;
-  const definition: unknown =
-    typeof exported === "function" && !isDefinedMemory(exported) ? await exported() : exported;
+  const exported = isCompiledToCommonJs(module.default) ? module.default.default : module.default;
+  const definition: unknown = typeof exported === "function" ? await exported() : exported;
   if (!isDefinedMemory(definition)) {
     throw new MemoryError(
       "invalid_definition",
@@ -83,6 +93,11 @@ async function loadSlot(file: string, slot: string): Promise<MemoryDefinition> {
   }
   checkMemoryDefinition(definition, slot);
   return definition;
+}
+
+/** Where TypeScript makes CommonJS of `export default`, Node answers all of a module's exports as its default. */
+function isCompiledToCommonJs(exported: unknown): exported is { readonly default: unknown } {
+  return typeof exported === "object" && exported !== null && Reflect.get(exported, "__esModule") === true;
 }
 
 async function hasMemory(folder: string): Promise<boolean> {
@@ -95,8 +110,12 @@ async function findSlots(folder: string): Promise<{ readonly flat: string[]; rea
   const flat = sourceFiles(entries).filter((file) => parse(file).name === "memory");
   const inner = entries.find(({ name }) => name === "memory");
   if (inner === undefined) return { flat, named: undefined };
-  if (!inner.isFolder)
-    throw new MemoryError("invalid_definition", `"${join(folder, "memory")}" must be a folder of slots.`);
+  if (!inner.isFolder) {
+    throw new MemoryError(
+      "invalid_definition",
+      `"${join(folder, "memory")}" is a file. Make it a folder of slots, or call it memory.ts for a single one.`,
+    );
+  }
   return { flat, named: sourceFiles(await entriesOf(join(folder, "memory"))) };
 }
 
@@ -107,14 +126,23 @@ interface Entry {
 
 /** Links are followed; hidden files, such as editors leave, are passed over. */
 async function entriesOf(folder: string): Promise<Entry[]> {
-  try {
-    const names = (await readdir(folder)).filter((name) => !name.startsWith(".")).sort();
-    return await Promise.all(
-      names.map(async (name) => ({ name, isFolder: (await stat(join(folder, name))).isDirectory() })),
+  const names = await readdir(folder).catch((cause: unknown) => {
+    throw new MemoryError(
+      "not_configured",
+      `The folder "${folder}" cannot be read. Give one that exists, absolute or relative to the working directory.`,
+      { cause },
     );
-  } catch (cause) {
-    throw new MemoryError("not_configured", `The folder "${folder}" cannot be read.`, { cause });
-  }
+  });
+  const visible = names.filter((name) => !name.startsWith(".")).sort();
+  return Promise.all(visible.map(async (name) => ({ name, isFolder: await isFolder(join(folder, name)) })));
+}
+
+/** A link to nowhere is none, and says so where it is loaded: only a slot is. */
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
 }
 
 /** Sub-folders, tests and declarations are passed over. */

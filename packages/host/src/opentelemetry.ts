@@ -2,7 +2,7 @@
  * OpenTelemetry spans for what providers do, in the semantic conventions for generative AI: a recall is `search_memory`, a
  * capture `upsert_memory`, a tool `execute_tool`. What those do not name is under `keepsake.`.
  */
-import { describeError } from "@keepsake/core";
+import { checkOptions, describeError, optionIs } from "@keepsake/core";
 import { type Attributes, type Span, SpanKind, SpanStatusCode, type Tracer, trace } from "@opentelemetry/api";
 import type { MemoryTracer, TracedCall, TracedResult } from "./tracer.ts";
 
@@ -17,8 +17,13 @@ export interface OpenTelemetryTracerOptions {
  * Give it to `createMemoryHost({ tracer })`. Spans hold sizes, ids, the slot and how it ended: `keepsake.outcome` is
  * `completed`, `failed` or `cancelled`, and `error.type` an error's code or name, never its message. The store's id is the
  * partition's derived key. Spans nest in whatever span is active.
+ * @throws MemoryError `invalid_options`
  */
 export function openTelemetryTracer(options: OpenTelemetryTracerOptions = {}): MemoryTracer {
+  checkOptions("openTelemetryTracer()", options, {
+    tracer: optionIs.having("startActiveSpan"),
+    recordContent: optionIs.flag, // a mere "no" would be true
+  });
   const { recordContent = false } = options;
   return {
     trace(call, run, { result, wasGivenUp }) {

@@ -12,7 +12,7 @@ export function recallDigests(batches: readonly RecalledBatch[]): RecallDigests 
     lock.slot.name,
     JSON.stringify([lock.scope.key, messages.map(({ content, id }) => (id === undefined ? [content] : [content, id]))]),
   ]);
-  return Object.fromEntries(texts.map(([slot, text]) => [slot, textDigest(text)]));
+  return Object.freeze(Object.fromEntries(texts.map(([slot, text]) => [slot, textDigest(text)])));
 }
 
 /** @throws MemoryError `replay_diverged` naming the first slot that recalled something else, or no longer recalls. */

@@ -16,11 +16,15 @@ export function person(principalId: string): Principal {
 /** A slot over a provider whose recall is all that matters. */
 export function slotRecalling(
   recall: (context: MemoryTurnContext) => MemoryRecallResult | Promise<MemoryRecallResult>,
-  rest: Partial<MemoryDefinition> & Pick<MemoryProvider, "capture" | "tools"> = {},
+  rest: Partial<MemoryDefinition> &
+    Pick<MemoryProvider, "capture" | "tools"> & {
+      /** What it recalls after a compaction. */
+      readonly after?: NonNullable<MemoryProvider["recall"]["compaction.completed"]>;
+    } = {},
 ): MemoryDefinition {
-  const { capture, tools, ...definition } = rest;
+  const { capture, tools, after, ...definition } = rest;
   const provider = {
-    recall: { "turn.started": recall },
+    recall: { "turn.started": recall, ...(after === undefined ? {} : { "compaction.completed": after }) },
     ...(capture === undefined ? {} : { capture }),
     ...(tools === undefined ? {} : { tools }),
   };
