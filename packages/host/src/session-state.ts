@@ -2,7 +2,9 @@
 import { MemoryError, type Principal } from "@keepsake/core";
 import { frozenCopy } from "./frozen-copy.ts";
 import type { History, HistoryEntry } from "./history.ts";
+import type { RecallDigests } from "./recall-digest.ts";
 import { isSessionState } from "./schemas.ts";
+import type { SlotLock } from "./slots.ts";
 
 /** A session that another process can go on with. Nobody can change one that a session has given out. */
 export interface SessionState {
@@ -39,7 +41,7 @@ export interface LockState {
 
 export interface OpenTurnState {
   /** By slot: a digest of the scope and of what was recalled from it. */
-  readonly recalled: Readonly<Record<string, string>>;
+  readonly recalled: RecallDigests;
   /** How much of the answer a compaction has taken into the history already. */
   readonly answered?: AnswerState;
 }
@@ -51,6 +53,62 @@ export interface AnswerState {
 
 export function newSessionState(sessionId: string, initiator: Principal | null): SessionState {
   return frozenCopy({ version: 1 as const, sessionId, initiator, nextSequence: 0, history: [], turn: null });
+}
+
+/** A turn is ready for the model: it has recalled, and its input is part of the history. */
+export function withTurnBegun(
+  state: SessionState,
+  turn: Pick<TurnState, "sequence" | "caller" | "input"> & { readonly locks: readonly SlotLock[] },
+  history: History,
+): SessionState {
+  const { sequence, caller, input } = turn;
+  const locks = turn.locks.map(({ slot, scope }) =>
+    Object.freeze({ slot: slot.name, namespace: scope.namespace, scope: scope.value }),
+  );
+  const open = Object.freeze({ recalled: Object.freeze({}) });
+  return Object.freeze({
+    ...state,
+    nextSequence: sequence + 1,
+    history: Object.freeze(history),
+    turn: Object.freeze({ sequence, caller, input, locks: Object.freeze(locks), compactions: 0, open }),
+  });
+}
+
+export function withOpenTurn(state: SessionState, changes: Partial<OpenTurnState>): SessionState {
+  const { turn } = state;
+  if (turn?.open === undefined) return state;
+  return Object.freeze({
+    ...state,
+    turn: Object.freeze({ ...turn, open: Object.freeze({ ...turn.open, ...changes }) }),
+  });
+}
+
+/** A turn has ended, however: its number is used up, and no turn is open. */
+export function withTurnEnded(state: SessionState, sequence: number, history: History): SessionState {
+  return Object.freeze({
+    ...state,
+    nextSequence: sequence + 1,
+    history: Object.freeze(history),
+    turn: state.turn === null ? null : withoutOpen(state.turn),
+  });
+}
+
+export function withCompaction(state: SessionState, history: History): SessionState {
+  const { turn } = state;
+  return Object.freeze({
+    ...state,
+    history: Object.freeze(history),
+    turn: turn === null ? null : Object.freeze({ ...turn, compactions: turn.compactions + 1 }),
+  });
+}
+
+/** Numbers go on, so that no later operation has the id of an earlier one. */
+export function withoutHistory(state: SessionState): SessionState {
+  return Object.freeze({ ...state, history: Object.freeze([]), turn: null });
+}
+
+function withoutOpen({ open: _, ...turn }: TurnState): TurnState {
+  return Object.freeze(turn);
 }
 
 /**

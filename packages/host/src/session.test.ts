@@ -1,4 +1,4 @@
-import { defineMemory, defineTool, MemoryError, type MemoryTurnContext, type ModelMessage } from "@keepsake/core";
+import { defineMemory, defineTool, type MemoryTurnContext, type ModelMessage } from "@keepsake/core";
 import { byPrincipal } from "@keepsake/core/scope";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -316,7 +316,7 @@ describe("an abort", () => {
     session.cancelTurn();
     await expect(session.completeTurn(answer)).rejects.toMatchObject({ code: "invalid_state" });
     expect(captures).toBe(0);
-    expect(() => session.cancelTurn()).toThrow(MemoryError);
+    session.cancelTurn(); // none is open: nothing happens
     expect(contents((await session.startTurn("three")).messages)).toEqual(["one", "two", "three"]);
     await session.completeTurn(answer);
     expect(captures).toBe(1);

@@ -28,7 +28,15 @@ import { checkPrincipal } from "./principal.ts";
 import { recallAll } from "./recall.ts";
 import { recallDigests, refuseDivergence } from "./recall-digest.ts";
 import { isContent, readConversation } from "./schemas.ts";
-import type { OpenTurnState, SessionState, TurnState } from "./session-state.ts";
+import {
+  type SessionState,
+  type TurnState,
+  withCompaction,
+  withOpenTurn,
+  withoutHistory,
+  withTurnBegun,
+  withTurnEnded,
+} from "./session-state.ts";
 import type { SlotLock } from "./slots.ts";
 import type { TurnTools } from "./tools.ts";
 import { elapsedMs, emit, type Turn, type TurnHost, turnId } from "./turn.ts";
@@ -125,7 +133,7 @@ export class MemorySession {
   get state(): SessionState {
     const turn = this.#turn;
     if (turn?.undigested !== undefined) {
-      this.#changeOpenTurn({ recalled: recallDigests(turn.undigested) });
+      this.#state = withOpenTurn(this.#state, { recalled: recallDigests(turn.undigested) });
       delete turn.undigested;
     }
     return this.#state;
@@ -235,11 +243,12 @@ export class MemorySession {
     emit(turn, { code: "turn_completed", counts: { messages: answer.length } });
   }
 
-  /** Gives the turn up, starting, started or capturing. What was said stays in the history; nothing more is captured. */
+  /**
+   * Gives the turn up, starting, started or capturing. What was said stays in the history; nothing more is captured. Does
+   * nothing where no turn is open, so that whoever cleans up after an error need not know whether an abort was faster.
+   */
   cancelTurn(): void {
-    const turn = this.#turn;
-    if (turn === null) throw new MemoryError("invalid_state", "There is no turn to cancel.");
-    this.#abort(turn, undefined);
+    if (this.#turn !== null) this.#abort(this.#turn, undefined);
   }
 
   /**
@@ -282,10 +291,8 @@ export class MemorySession {
       });
       for (const signal of [turn.signal, options.abortSignal]) signal?.throwIfAborted();
       if (compacted === null) return { compacted: false, messages: toModelMessages(project(history, locks)) };
-      const latest =
-        this.#state.turn === null ? null : Object.freeze({ ...this.#state.turn, compactions: ordinal + 1 });
-      this.#state = Object.freeze({ ...this.#state, history: Object.freeze(compacted), turn: latest });
-      if (answer.length > 0) this.#changeOpenTurn({ answered: answerState(answer) });
+      const answered = answer.length === 0 ? {} : { answered: answerState(answer) };
+      this.#state = withOpenTurn(withCompaction(this.#state, compacted), answered);
       const counts = { messages: history.length - compacted.length };
       emit(turn, { code: "compaction_completed", durationMs: elapsedMs(turn, startedAt), counts });
       return { compacted: true, messages: toModelMessages(project(compacted, locks)) };
@@ -310,7 +317,7 @@ export class MemorySession {
   clear(): void {
     this.#refuseWhileBusy();
     if (this.#turn !== null) throw new MemoryError("invalid_state", "A turn is open. Complete or cancel it first.");
-    this.#state = Object.freeze({ ...this.#state, history: Object.freeze([]), turn: null });
+    this.#state = withoutHistory(this.#state);
     emit(this.#latestTurn(), { code: "history_cleared" });
   }
 
@@ -332,7 +339,14 @@ export class MemorySession {
       const tools = await collectTools(turn, locks, messages);
       signal.throwIfAborted(); // given up in the very moment it became ready
       turn.locks = locks;
-      if (batches !== undefined) this.#begin(turn, { locks, history, batches });
+      if (batches !== undefined) {
+        turn.undigested = batches;
+        this.#state = withTurnBegun(
+          this.#state,
+          { sequence, caller: turn.auth.current, input: turn.input, locks },
+          history,
+        );
+      }
       return { id, sequence, messages: toModelMessages(messages), tools };
     } catch (error) {
       if (signal.aborted) {
@@ -362,44 +376,10 @@ export class MemorySession {
     emit(turn, { code: "turn_cancelled", ...duration });
   }
 
-  #begin(turn: OpenTurn, { locks, history, batches }: Required<PreparedTurn>): void {
-    turn.undigested = batches;
-    this.#state = Object.freeze({
-      ...this.#state,
-      nextSequence: turn.sequence + 1,
-      history: Object.freeze(history),
-      turn: Object.freeze({
-        sequence: turn.sequence,
-        caller: turn.auth.current,
-        input: turn.input,
-        locks: Object.freeze(
-          locks.map(({ slot, scope }) =>
-            Object.freeze({ slot: slot.name, namespace: scope.namespace, scope: scope.value }),
-          ),
-        ),
-        compactions: 0,
-        open: Object.freeze({ recalled: Object.freeze({}) }),
-      }),
-    });
-  }
-
   #close(turn: OpenTurn, history: History): void {
     turn.unlink();
-    const { open: _, ...latest } = this.#state.turn ?? {};
-    this.#state = Object.freeze({
-      ...this.#state,
-      nextSequence: turn.sequence + 1,
-      history: Object.freeze(history),
-      turn: this.#state.turn === null ? null : Object.freeze(latest as TurnState),
-    });
+    this.#state = withTurnEnded(this.#state, turn.sequence, history);
     this.#turn = null;
-  }
-
-  #changeOpenTurn(changes: Partial<OpenTurnState>): void {
-    const { turn } = this.#state;
-    if (turn?.open === undefined) return;
-    const open = Object.freeze({ ...turn.open, ...changes });
-    this.#state = Object.freeze({ ...this.#state, turn: Object.freeze({ ...turn, open }) });
   }
 
   #openTurn(
