@@ -49,9 +49,10 @@ export type MemoryEventListener = (event: MemoryEvent) => void;
 
 /** Tells the listener; a listener that throws, at once or later, changes nothing for memory. */
 export function emitEvent(listener: MemoryEventListener | undefined, event: MemoryEvent): void {
+  if (listener === undefined) return;
   try {
-    const later: unknown = listener?.(event); // an async function is a listener too, and may reject
-    Promise.resolve(later).catch(() => {});
+    const later: unknown = listener(event);
+    if (later !== undefined) Promise.resolve(later).catch(() => {}); // an async function is a listener too
   } catch {
     // An observer must not be able to fail a turn.
   }

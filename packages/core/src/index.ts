@@ -1,3 +1,4 @@
+export * from "./bounded-map.ts";
 export * from "./clock.ts";
 export * from "./contract.ts";
 export * from "./deadline.ts";

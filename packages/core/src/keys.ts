@@ -134,11 +134,17 @@ function digest(bytes: Uint8Array): string {
   return base64url(sha256(bytes));
 }
 
+const base64urlAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/** Without padding. */
 function base64url(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes))
-    .replace(/\+/g, "-")
-    .replace(/\//g, "_")
-    .replace(/=+$/, "");
+  let text = "";
+  for (let index = 0; index < bytes.length; index += 3) {
+    const triple = ((bytes[index] ?? 0) << 16) | ((bytes[index + 1] ?? 0) << 8) | (bytes[index + 2] ?? 0);
+    const characters = Math.min(bytes.length - index, 3) + 1; // n bytes are n + 1 characters
+    for (let place = 0; place < characters; place += 1) text += base64urlAlphabet[(triple >> (18 - 6 * place)) & 63];
+  }
+  return text;
 }
 
 /** The digest inside a derived key, or `null`. The last of 43 characters holds four bits: other spellings are not ours. */

@@ -1,7 +1,7 @@
 /** Phases in which every slot may keep something: a turn that is completed, and a history that is about to be cut. */
 import { describeError, type MemoryProvider } from "@keepsake/core";
 import type { SlotLock } from "./slots.ts";
-import { elapsedMs, emit, handlerContext, isGivenUp, operationOf, type Round, unlessAborted } from "./turn.ts";
+import { elapsedMs, emit, handlerContext, isGivenUp, operationOf, type Round, traced, unlessAborted } from "./turn.ts";
 
 export interface CaptureFailure {
   readonly slot: string;
@@ -14,9 +14,9 @@ export async function captureAll(
   locks: readonly SlotLock[],
 ): Promise<readonly CaptureFailure[]> {
   const outcomes = await Promise.all(
-    locks.map(async (lock) => {
+    locks.flatMap((lock) => {
       const capture = lock.slot.definition.provider.capture?.[round.phase];
-      return capture === undefined ? undefined : captureSlot(round, lock, capture as Capture);
+      return capture === undefined ? [] : [captureSlot(round, lock, capture as Capture)];
     }),
   );
   return outcomes.filter((outcome) => outcome !== undefined);
@@ -30,19 +30,15 @@ async function captureSlot(round: Round, lock: SlotLock, capture: Capture): Prom
   const startedAt = turn.host.clock.now();
   const call = (abortSignal: AbortSignal) => capture(handlerContext(round, lock, abortSignal));
   try {
-    await turn.host.tracer.trace(
-      {
-        kind: "capture",
-        slot,
-        scopeKey: lock.scope.key,
-        sessionId: turn.sessionId,
-        turnId: turn.id,
-        phase,
-        operationId: operationOf(round, slot),
-        input: () => round.messages,
-      },
+    await traced(
+      turn,
+      lock,
       () => unlessAborted(turn, call, callerSignal),
-      { result: () => ({}), wasGivenUp: () => isGivenUp(round) },
+      () => ({
+        call: { kind: "capture", phase, operationId: operationOf(round, slot), input: () => round.messages },
+        result: () => ({}),
+        wasGivenUp: () => isGivenUp(round),
+      }),
     );
     emit(turn, { code: "capture_completed", slot, phase, durationMs: elapsedMs(turn, startedAt) });
     return undefined;

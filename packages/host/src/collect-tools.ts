@@ -2,7 +2,7 @@
 import { describeError, type ModelMessage } from "@keepsake/core";
 import type { SlotLock } from "./slots.ts";
 import { qualifyTools, type TurnTools } from "./tools.ts";
-import { emit, sessionInfo, type Turn, turnInfo, unlessAborted } from "./turn.ts";
+import { emit, type Turn, traced, unlessAborted } from "./turn.ts";
 
 /** A slot whose tools cannot be had goes without for this turn. So does one whose names an earlier slot has taken. */
 export async function collectTools(
@@ -37,22 +37,24 @@ async function slotTools(turn: Turn, lock: SlotLock, messages: readonly ModelMes
         messages: [...messages],
         model: modelId === undefined ? null : { id: modelId },
         session: Object.freeze({ id: sessionId, auth }),
-        turn: turnInfo(turn),
+        turn: turn.told.turn,
       }),
     );
     return qualifyTools({ name, description }, tools, {
       ...host.capabilities,
       messages,
       newCallId: host.randomId,
-      session: sessionInfo(turn),
+      session: turn.told.session,
       run: (call, operation, callerSignal) =>
-        host.tracer.trace(
-          { kind: "tool", slot: name, scopeKey: lock.scope.key, sessionId, turnId: turn.id, ...call },
+        traced(
+          turn,
+          lock,
           () => unlessAborted(turn, operation, callerSignal),
-          {
+          () => ({
+            call: { kind: "tool", ...call },
             result: (answer) => ({ characters: JSON.stringify(answer).length, output: () => answer }),
             wasGivenUp: () => signal.aborted || callerSignal?.aborted === true,
-          },
+          }),
         ),
       turnSignal: signal,
     });

@@ -11,6 +11,43 @@ describe("the default namespace", () => {
     );
   });
 
+  it("is the project's own while eve develops it, whichever snapshot it runs from", () => {
+    const ofProject = defaultNamespace(context, {});
+    const of = (appRoot: string) => defaultNamespace({ ...context, appRoot }, {});
+    for (const snapshot of [
+      "/app/.eve/dev-runtime/snapshots/1764547200000-ab12/source",
+      "/app/.eve/dev-runtime/snapshots/other id/source",
+      "/app/.eve/dev-runtime/snapshots/1764547200000-ab12/source/",
+    ]) {
+      expect(of(snapshot)).toBe(ofProject);
+    }
+    expect(of("/shop/.eve/dev-runtime/snapshots/1/source")).toBe(of("/shop"));
+    expect(of("C:\\app\\.eve\\dev-runtime\\snapshots\\1\\source\\")).toBe(of("C:\\app"));
+    expect(of("/shop")).not.toBe(ofProject);
+  });
+
+  it("is the project's own where it is a part of a repository, of which eve's snapshot has the folders again", () => {
+    const of = (appRoot: string) => defaultNamespace({ ...context, appRoot }, {});
+    const bot = of("/repo/apps/bot");
+    expect(of("/repo/apps/bot/.eve/dev-runtime/snapshots/1/source/apps/bot")).toBe(bot);
+    expect(of("/repo/apps/bot/.eve/dev-runtime/snapshots/2/source/apps/bot/")).toBe(bot);
+    expect(of("/repo/apps/cat/.eve/dev-runtime/snapshots/1/source/apps/cat")).not.toBe(bot);
+  });
+
+  it("is a digest of any other folder as it is, however much it looks like a snapshot", () => {
+    const ofProject = defaultNamespace(context, {});
+    for (const appRoot of [
+      "/app/.eve/dev-runtime/snapshots/1/source/agents/support",
+      "/app/.eve/dev-runtime/snapshots/1",
+      "/app/.eve/dev-runtime/snapshots/source",
+      "/app/.eve/dev-runtime/snapshots/1/2/source",
+      "/app/eve/dev-runtime/snapshots/1/source",
+      "/app/source",
+    ]) {
+      expect(defaultNamespace({ ...context, appRoot }, {})).not.toBe(ofProject);
+    }
+  });
+
   it("is the project and environment on Vercel, and for a preview its branch, deployment or address", () => {
     const of = (environment: Record<string, string>) =>
       JSON.parse(defaultNamespace(context, { VERCEL_PROJECT_ID: "p", ...environment })).slice(1);
@@ -52,6 +89,17 @@ describe("the default namespace", () => {
       .session()
       .startTurn("hello");
     expect(new Set(keys).size).toBe(2);
+  });
+
+  it("leads to the same memory from one of eve's snapshots to the next, and to another in another project", async () => {
+    const keys: string[] = [];
+    const profile = slotRecalling(({ memory }) => void keys.push(memory.scope.key));
+    for (const appRoot of ["/app", "/app/.eve/dev-runtime/snapshots/1/source", "/other"]) {
+      await createMemoryHost({ slots: { profile }, appRoot }).session().startTurn("hello");
+    }
+    const [project, snapshot, other] = keys;
+    expect(snapshot).toBe(project);
+    expect(other).not.toBe(project);
   });
 
   it("cannot be made of nothing", () => {

@@ -42,9 +42,14 @@ export function defaultNamespace(context: MemoryNamespaceContext, environment: E
   return JSON.stringify(["eve-memory-default-namespace-v1", "local", textDigest(projectRoot(appRoot)), node, slot]);
 }
 
+/** The project that a snapshot was taken of. Where it is a part of a repository, a snapshot has the repository's folders. */
 function projectRoot(appRoot: string): string {
-  return appRoot.replace(/[\\/]\.eve[\\/]dev-runtime[\\/]snapshots[\\/][^\\/]+[\\/]source[\\/]?$/, "");
+  const [, project, part = ""] = snapshot.exec(appRoot) ?? [];
+  if (project === undefined) return appRoot;
+  return project.endsWith(part) ? project : project + part;
 }
+
+const snapshot = /^(.*)[\\/]\.eve[\\/]dev-runtime[\\/]snapshots[\\/][^\\/]+[\\/]source((?:[\\/][^\\/]+)*)[\\/]?$/s;
 
 /** The project that Vercel's own token names. It is only read here: whoever sets the environment is trusted with it. */
 function projectOfToken(token: string | undefined): string | undefined {

@@ -1,6 +1,6 @@
 /** Slots as files of a folder, for Node: `memory.ts` is one slot, `memory/<slot>.ts` is one each. */
 import { readdir, stat } from "node:fs/promises";
-import { join, parse, resolve } from "node:path";
+import { join, parse } from "node:path";
 import { pathToFileURL } from "node:url";
 import {
   checkMemoryDefinition,
@@ -81,7 +81,7 @@ export async function slotsFromFolder(
 }
 
 async function loadSlot(file: string, slot: string): Promise<MemoryDefinition> {
-  const module: { readonly default?: unknown } = await import(pathToFileURL(resolve(file)).href);
+  const module: { readonly default?: unknown } = await import(pathToFileURL(file).href);
   const exported = isCompiledToCommonJs(module.default) ? module.default.default : module.default;
   const definition: unknown = typeof exported === "function" ? await exported() : exported;
   if (!isDefinedMemory(definition)) {

@@ -9,15 +9,21 @@ const deepest = 200;
  */
 export function frozenCopy<T>(value: T, depth = 0): T {
   if (depth > deepest) throw new MemoryError("invalid_input", `Messages may be nested ${deepest} levels deep.`);
-  const copy = (member: unknown): unknown => frozenCopy(member, depth + 1);
-  if (Array.isArray(value)) return Object.freeze(Array.from(value, copy)) as T;
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return Object.freeze(Array.from(value, (member) => frozenCopy(member, depth + 1))) as T;
   if (value instanceof Uint8Array) return value.slice() as T;
   if (!isPlainObject(value)) return value;
-  return Object.freeze(Object.fromEntries(Object.entries(value).map(([key, member]) => [key, copy(member)]))) as T;
+  const copy: Record<string, unknown> = {};
+  for (const [key, member] of Object.entries(value)) {
+    const copied = frozenCopy(member, depth + 1);
+    if (key === "__proto__")
+      Object.defineProperty(copy, key, { value: copied, enumerable: true }); // a name like any other
+    else copy[key] = copied;
+  }
+  return Object.freeze(copy) as T;
 }
 
-function isPlainObject(value: unknown): value is object {
-  if (typeof value !== "object" || value === null) return false;
+function isPlainObject(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }

@@ -7,10 +7,11 @@ function lock(changes: Partial<SlotLock> & { slotName?: string; key?: string } =
   const { slotName = "notes", key = "k1", ...rest } = changes;
   const definition = defineMemory({ scope: "s", provider: { recall: { "turn.started": () => null } } });
   return {
-    slot: { name: slotName, definition },
+    slot: { name: slotName, definition, recentLocks: new Map() },
     scope: { key, namespace: "n", value: "s" },
     namespaceKey: "n1",
     visibility: "scope",
+    state: { slot: slotName, namespace: "n", scope: "s" },
     ...rest,
   };
 }

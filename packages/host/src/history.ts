@@ -64,20 +64,25 @@ export function takeRecalled(
  * its scope unless it shows the whole session's.
  */
 export function project(history: History, locks: readonly SlotLock[]): readonly HistoryEntry["message"][] {
-  const locked = new Map(locks.map((lock) => [lock.slot.name, lock]));
-  return history
-    .filter(({ record }) => {
-      if (record === undefined) return true;
-      const lock = locked.get(record.slot);
-      if (lock === undefined || lock.namespaceKey !== record.namespaceKey) return false;
-      return lock.visibility === "session" || lock.scope.key === record.scopeKey;
-    })
-    .map(({ message }) => message);
+  const shown: HistoryEntry["message"][] = [];
+  for (const { message, record } of history) {
+    if (record === undefined || locks.some((lock) => isShown(record, lock))) shown.push(message);
+  }
+  return shown;
+}
+
+function isShown({ slot, namespaceKey, scopeKey }: RecordAttribution, lock: SlotLock): boolean {
+  if (lock.slot.name !== slot || lock.namespaceKey !== namespaceKey) return false;
+  return lock.visibility === "session" || lock.scope.key === scopeKey;
 }
 
 /** Messages as a model takes them, without what only the host and providers read. */
 export function toModelMessages(messages: readonly HistoryEntry["message"][]): ModelMessage[] {
-  return messages.map(({ kind: _, ...message }) => message as ModelMessage);
+  return messages.map((message) => {
+    if (message.kind === undefined) return { ...message };
+    const { kind: _, ...shown } = message;
+    return shown as ModelMessage;
+  });
 }
 
 /** A scope key stands for its namespace too, and none of the three can hold a line break. */

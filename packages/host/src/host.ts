@@ -17,7 +17,7 @@ import { readChannel } from "./schemas.ts";
 import { MemorySession } from "./session.ts";
 import { newSessionState, parseSessionState, type SessionState } from "./session-state.ts";
 import { parseSlots } from "./slots.ts";
-import { type MemoryTracer, noTracer } from "./tracer.ts";
+import type { MemoryTracer } from "./tracer.ts";
 import type { TurnHost } from "./turn.ts";
 
 export interface MemoryHostOptions extends Partial<HostCapabilities> {
@@ -81,7 +81,7 @@ export function createMemoryHost(options: MemoryHostOptions): MemoryHost {
     appRoot = globalThis.process?.cwd?.() ?? "",
     node = "__root__",
     allowSharedPartitions = false,
-    tracer = noTracer,
+    tracer,
     clock = systemClock,
     randomId = () => crypto.randomUUID(),
     ...capabilities

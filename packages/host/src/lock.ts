@@ -1,8 +1,11 @@
 /** Which scope a slot works on for one turn. Settled before any provider is called, and unchanged until the turn ends. */
-import { MemoryError, type MemoryNamespaceContext, type MemoryScopeContext } from "@keepsake/core";
+import { MemoryError, type MemoryNamespaceContext, type MemoryScopeContext, setBounded } from "@keepsake/core";
 import { namespaceKey, scopeKey } from "@keepsake/core/keys";
 import type { Slot, SlotLock } from "./slots.ts";
-import { emit, type Turn, unlessAborted } from "./turn.ts";
+import { emit, type Turn, type TurnHost, unlessAborted } from "./turn.ts";
+
+/** Per slot: enough for the people that one process serves at a time. */
+const maxRecentLocks = 1_000;
 
 /** A slot that is off for the turn, because its scope or namespace is `null`. */
 interface DisabledSlot {
@@ -14,17 +17,19 @@ interface DisabledSlot {
  * Resolves the scope first, and the namespace only when there is a scope. `null` from either turns the slot off.
  * @throws MemoryError `scope_failed` when a resolver throws, `invalid_scope` for what it may not answer.
  */
-async function lockSlot(turn: Turn, slot: Slot): Promise<SlotLock | DisabledSlot> {
-  const { definition, name } = slot;
-  const value = await resolve(slot, definition.scope, scopeContext(turn));
+async function lockSlot(
+  { application, defaultNamespace }: TurnHost,
+  slot: Slot,
+  scopeContext: MemoryScopeContext,
+): Promise<SlotLock | DisabledSlot> {
+  const { scope, namespace } = slot.definition;
+  const value = typeof scope === "function" ? await resolve(slot, scope, scopeContext) : scope;
   if (value === null) return { slot, resolver: "scope" };
-  const namespaceContext: MemoryNamespaceContext = { ...turn.host.application, slot: name };
-  const namespace =
-    definition.namespace === undefined
-      ? turn.host.defaultNamespace(namespaceContext)
-      : await resolve(slot, definition.namespace, namespaceContext);
+  if (typeof namespace === "string") return slotLock(slot, namespace, value);
   if (namespace === null) return { slot, resolver: "namespace" };
-  return slotLock(slot, namespace, value);
+  const context: MemoryNamespaceContext = { ...application, slot: slot.name };
+  const resolved = namespace === undefined ? defaultNamespace(context) : await resolve(slot, namespace, context);
+  return resolved === null ? { slot, resolver: "namespace" } : slotLock(slot, resolved, value);
 }
 
 /**
@@ -32,7 +37,12 @@ async function lockSlot(turn: Turn, slot: Slot): Promise<SlotLock | DisabledSlot
  * @throws MemoryError `invalid_scope` for a namespace or scope that cannot be one.
  */
 export function slotLock(slot: Slot, namespace: string, value: string | readonly string[]): SlotLock {
-  const { name, definition } = slot;
+  const { name, definition, recentLocks } = slot;
+  // Only what is text through and through has a spelling that no other value shares.
+  const isText = typeof namespace === "string" && [value].flat().every((part) => typeof part === "string");
+  const spelling = isText ? JSON.stringify([namespace, value]) : undefined;
+  const recent = spelling === undefined ? undefined : recentLocks.get(spelling);
+  if (recent !== undefined) return recent;
   try {
     const key = scopeKey({ namespace, scope: value });
     const scope = Object.freeze({
@@ -40,7 +50,11 @@ export function slotLock(slot: Slot, namespace: string, value: string | readonly
       namespace,
       value: typeof value === "string" ? value : Object.freeze([...value]),
     });
-    return { slot, scope, namespaceKey: namespaceKey(namespace), visibility: definition.visibility ?? "scope" };
+    const visibility = definition.visibility ?? "scope";
+    const state = Object.freeze({ slot: name, namespace, scope: scope.value });
+    const lock: SlotLock = Object.freeze({ slot, scope, namespaceKey: namespaceKey(namespace), visibility, state });
+    if (spelling !== undefined) setBounded(recentLocks, spelling, lock, maxRecentLocks);
+    return lock;
   } catch (error) {
     if (!MemoryError.isInstance(error)) throw error;
     throw new MemoryError(error.code, `Memory slot "${name}": ${error.message}`, { slot: name });
@@ -50,7 +64,10 @@ export function slotLock(slot: Slot, namespace: string, value: string | readonly
 /** The locks of all slots that are on for this turn. An event tells of each that is off, without saying why. */
 export async function lockAll(turn: Turn): Promise<readonly SlotLock[]> {
   const { slots, allowSharedPartitions } = turn.host;
-  const resolved = await unlessAborted(turn, () => Promise.all(slots.map((slot) => lockSlot(turn, slot))));
+  const context = scopeContext(turn);
+  const resolved = await unlessAborted(turn, () =>
+    Promise.all(slots.map((slot) => lockSlot(turn.host, slot, context))),
+  );
   const locks = resolved.filter((lock) => "scope" in lock);
   for (const lock of resolved) {
     if ("resolver" in lock) emit(turn, { code: "slot_disabled", slot: lock.slot.name, resolver: lock.resolver });
@@ -59,7 +76,7 @@ export async function lockAll(turn: Turn): Promise<readonly SlotLock[]> {
   return locks;
 }
 
-/** Made anew for each slot, and frozen: a resolver that changed it would move another slot to another scope. */
+/** Frozen: a resolver that changed it would move another slot to another scope. */
 function scopeContext(turn: Turn): MemoryScopeContext {
   return Object.freeze({
     abortSignal: turn.signal,
@@ -89,18 +106,13 @@ function refuseSharedPartitions(locks: readonly SlotLock[]): void {
   }
 }
 
-async function resolve<C, R>(slot: Slot, given: R | ((context: C) => R | Promise<R>), context: C): Promise<R> {
-  if (!isResolver(given)) return given;
+async function resolve<C, R>(slot: Slot, resolver: (context: C) => R | Promise<R>, context: C): Promise<R> {
   try {
-    return await given(context);
+    return await resolver(context);
   } catch (cause) {
     throw new MemoryError("scope_failed", `Memory slot "${slot.name}" could not resolve its scope or namespace.`, {
       slot: slot.name,
       cause,
     });
   }
-}
-
-function isResolver<C, R>(given: R | ((context: C) => R | Promise<R>)): given is (context: C) => R | Promise<R> {
-  return typeof given === "function";
 }

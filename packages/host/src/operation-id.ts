@@ -11,6 +11,6 @@ export function operationId(operation: {
   readonly compaction?: number | undefined;
 }): string {
   const { sessionId, sequence, turnId, phase, slot, compaction } = operation;
-  const step = compaction === undefined ? [] : [compaction];
-  return ["eve-memory-operation-v1", sessionId, sequence, turnId, ...step, phase, slot].join(":");
+  const step = compaction === undefined ? "" : `${compaction}:`;
+  return `eve-memory-operation-v1:${sessionId}:${sequence}:${turnId}:${step}${phase}:${slot}`;
 }

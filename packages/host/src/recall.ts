@@ -3,7 +3,7 @@ import { describeError, MemoryError, type MemoryProvider, type MemoryRecallMessa
 import type { RecalledBatch } from "./history.ts";
 import { parseRecallResult } from "./recall-result.ts";
 import type { SlotLock } from "./slots.ts";
-import { elapsedMs, emit, handlerContext, isGivenUp, operationOf, type Round, unlessAborted } from "./turn.ts";
+import { elapsedMs, emit, handlerContext, isGivenUp, operationOf, type Round, traced, unlessAborted } from "./turn.ts";
 
 type RecallRound = Round & { readonly phase: "turn.started" | "compaction.completed" };
 type Recall = MemoryProvider["recall"]["turn.started"];
@@ -15,44 +15,37 @@ type Recall = MemoryProvider["recall"]["turn.started"];
  */
 export async function recallAll(round: RecallRound, locks: readonly SlotLock[]): Promise<readonly RecalledBatch[]> {
   const outcomes = await Promise.allSettled(
-    locks.map(async (lock) => {
+    locks.flatMap((lock) => {
       const recall = lock.slot.definition.provider.recall[round.phase];
-      return recall === undefined ? undefined : { lock, messages: await recallSlot(round, lock, recall as Recall) };
+      return recall === undefined ? [] : [recallSlot(round, lock, recall as Recall)];
     }),
   );
   for (const signal of [round.turn.signal, round.callerSignal]) signal?.throwIfAborted();
-  return outcomes.flatMap((outcome) => {
+  return outcomes.map((outcome) => {
     if (outcome.status === "rejected") throw outcome.reason;
-    return outcome.value ?? [];
+    return outcome.value;
   });
 }
 
-async function recallSlot(round: RecallRound, lock: SlotLock, recall: Recall): Promise<readonly MemoryRecallMessage[]> {
+async function recallSlot(round: RecallRound, lock: SlotLock, recall: Recall): Promise<RecalledBatch> {
   const { turn, phase } = round;
   const slot = lock.slot.name;
   const startedAt = turn.host.clock.now();
   try {
-    const recalled = await turn.host.tracer.trace(
-      {
-        kind: "recall",
-        slot,
-        scopeKey: lock.scope.key,
-        sessionId: turn.sessionId,
-        turnId: turn.id,
-        phase,
-        operationId: operationOf(round, slot),
-        input: () => turn.input,
-      },
-      async () => parseRecallResult(slot, await callProvider(round, lock, recall)),
-      {
+    const recalled = await traced(
+      turn,
+      lock,
+      () => ask(round, lock, recall),
+      () => ({
+        call: { kind: "recall", phase, operationId: operationOf(round, slot), input: () => turn.input },
         result: (messages) => ({ ...sizeOf(messages), output: () => messages }),
         wasGivenUp: () => isGivenUp(round),
-      },
+      }),
     );
     const { records: messages, characters } = sizeOf(recalled);
     const counts = { messages, characters };
     emit(turn, { code: "recall_completed", slot, phase, durationMs: elapsedMs(turn, startedAt), counts });
-    return recalled;
+    return { lock, messages: recalled };
   } catch (error) {
     if (!isGivenUp(round)) {
       const durationMs = elapsedMs(turn, startedAt);
@@ -63,14 +56,15 @@ async function recallSlot(round: RecallRound, lock: SlotLock, recall: Recall): P
 }
 
 /** Whatever a provider throws, its words stay with it: only what kind of error it was goes on. */
-async function callProvider(round: RecallRound, lock: SlotLock, recall: Recall): Promise<unknown> {
+async function ask(round: RecallRound, lock: SlotLock, recall: Recall): Promise<readonly MemoryRecallMessage[]> {
   const { turn, phase, callerSignal } = round;
   const { name: slot, definition } = lock.slot;
   // As eve calls them: the first as a method of `recall`, the other as a function.
   const receiver = phase === "turn.started" ? definition.provider.recall : undefined;
   const call = (abortSignal: AbortSignal) => recall.call(receiver as never, handlerContext(round, lock, abortSignal));
+  let answer: unknown;
   try {
-    return await unlessAborted(turn, call, callerSignal);
+    answer = await unlessAborted(turn, call, callerSignal);
   } catch (cause) {
     for (const signal of [turn.signal, callerSignal]) signal?.throwIfAborted();
     const retryable = MemoryError.isInstance(cause) && cause.retryable;
@@ -86,6 +80,7 @@ async function callProvider(round: RecallRound, lock: SlotLock, recall: Recall):
           retryable,
         });
   }
+  return parseRecallResult(slot, answer);
 }
 
 function sizeOf(messages: readonly MemoryRecallMessage[]): { readonly records: number; readonly characters: number } {

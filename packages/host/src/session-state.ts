@@ -62,9 +62,7 @@ export function withTurnBegun(
   history: History,
 ): SessionState {
   const { sequence, caller, input } = turn;
-  const locks = turn.locks.map(({ slot, scope }) =>
-    Object.freeze({ slot: slot.name, namespace: scope.namespace, scope: scope.value }),
-  );
+  const locks = turn.locks.map((lock) => lock.state);
   const open = Object.freeze({ recalled: Object.freeze({}) });
   return Object.freeze({
     ...state,

@@ -174,14 +174,7 @@ export class MemorySession {
     const first = this.#turn === null ? undefined : this.#state.turn?.open?.recalled;
     if (first !== undefined) this.#refuseUnlessSame(spoken);
     const sequence = this.#turn?.sequence ?? this.#state.nextSequence;
-    const conversation = readConversation(options.conversation);
-    const turn = this.#openTurn(
-      { sequence, ...spoken },
-      {
-        ...(abortSignal === undefined ? {} : { abortSignal }),
-        ...(conversation === undefined ? {} : { conversation }),
-      },
-    );
+    const turn = this.#openTurn({ sequence, ...spoken }, options);
     return this.#makeReady(turn, "turn_started", async () => {
       const locks = await lockAll(turn);
       const messages = project(this.#historyBefore(turn), locks);
@@ -387,20 +380,31 @@ export class MemorySession {
     options: Pick<StartTurnOptions, "abortSignal" | "conversation"> & { readonly interrupted?: boolean } = {},
   ): OpenTurn {
     const { abortSignal, conversation, interrupted = false } = options;
+    const id = turnId(sequence);
+    const auth = Object.freeze({ current: caller, initiator: this.#state.initiator });
     const { channel, modelId } = this.#input;
     const abort = new AbortController();
+    const waiting = new Set<(reason: unknown) => void>();
+    abort.signal.addEventListener("abort", () => {
+      for (const reject of waiting) reject(abort.signal.reason);
+    });
     const onAbort = (): void => this.#abort(turn, abortSignal?.reason);
     const turn: OpenTurn = {
       host: this.#host,
       sessionId: this.id,
-      id: turnId(sequence),
+      id,
       sequence,
+      auth,
       channel,
-      conversation,
+      conversation: conversation === undefined ? undefined : readConversation(conversation),
       modelId,
-      auth: Object.freeze({ current: caller, initiator: this.#state.initiator }),
       input,
+      told: {
+        session: Object.freeze({ id: this.id, auth, turn: Object.freeze({ id, sequence }) }),
+        turn: Object.freeze({ id, input, sequence }),
+      },
       signal: abort.signal,
+      waiting,
       abort,
       unlink: () => abortSignal?.removeEventListener("abort", onAbort),
       interrupted,

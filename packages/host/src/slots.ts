@@ -8,9 +8,13 @@ import {
   type MemoryVisibility,
 } from "@keepsake/core";
 
+import type { LockState } from "./session-state.ts";
+
 export interface Slot {
   readonly name: string;
   readonly definition: MemoryDefinition;
+  /** Scopes that it was locked to lately, since deriving a key is most of a turn's work. */
+  readonly recentLocks: Map<string, SlotLock>;
 }
 
 /** The scope that a slot works on for one turn. */
@@ -19,6 +23,8 @@ export interface SlotLock {
   readonly scope: MemoryScope;
   readonly namespaceKey: string;
   readonly visibility: MemoryVisibility;
+  /** What a session's state keeps of it. */
+  readonly state: LockState;
 }
 
 // One order on every machine, whatever its language.
@@ -45,7 +51,7 @@ export function parseSlots(slots: Readonly<Record<string, MemoryDefinition>>): r
         });
       }
       checkMemoryDefinition(definition, name);
-      return { name, definition };
+      return { name, definition, recentLocks: new Map() };
     })
     .sort((a, b) => byName.compare(`memory/${a.name}.ts`, `memory/${b.name}.ts`));
 }

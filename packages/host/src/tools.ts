@@ -161,15 +161,36 @@ function asInputSchema(schema: unknown, name: string): ToolInputSchema {
     throw new MemoryError("invalid_tools", `Tool "${name}" has an inputSchema that cannot be shown as JSON Schema.`);
   }
   try {
-    const given = schema as Parameters<typeof z.fromJSONSchema>[0];
+    const given = structuredClone(schema) as Parameters<typeof z.fromJSONSchema>[0];
     const { validate } = z.fromJSONSchema(given)["~standard"];
-    const asGiven = () => given as Record<string, unknown>; // the model is shown what its author wrote
-    return {
-      "~standard": { version: 1, vendor: "json-schema", validate, jsonSchema: { input: asGiven, output: asGiven } },
-    };
+    return asGiven(given as Record<string, unknown>, validate);
   } catch (cause) {
     throw new MemoryError("invalid_tools", `Tool "${name}" has an inputSchema that is no schema.`, { cause });
   }
+}
+
+/**
+ * The model is shown what the tool's author wrote. It bears the AI SDK's mark too: what that is shown by a Standard Schema
+ * alone, it changes to forbid every member that is not declared.
+ */
+function asGiven(
+  jsonSchema: Record<string, unknown>,
+  validate: StandardSchema["~standard"]["validate"],
+): ToolInputSchema {
+  const show = (): Record<string, unknown> => jsonSchema;
+  const schema: ToolInputSchema = {
+    "~standard": { version: 1, vendor: "json-schema", validate, jsonSchema: { input: show, output: show } },
+  };
+  const ofAiSdk = {
+    [Symbol.for("vercel.ai.schema")]: true,
+    jsonSchema,
+    validate: (value: unknown) =>
+      parseToolInput(schema, value).then(
+        (input) => ({ success: true, value: input }),
+        (error: unknown) => ({ success: false, error }),
+      ),
+  };
+  return Object.assign(schema, ofAiSdk);
 }
 
 function approvalPolicy(approval: NonNullable<MemoryTool["approval"]>, name: string) {

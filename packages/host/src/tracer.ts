@@ -38,5 +38,3 @@ export interface MemoryTracer {
     told: { readonly result: (value: T) => TracedResult; readonly wasGivenUp: () => boolean },
   ): Promise<T>;
 }
-
-export const noTracer: MemoryTracer = { trace: (_call, run) => run() };

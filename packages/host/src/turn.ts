@@ -19,7 +19,7 @@ import type { HistoryEntry } from "./history.ts";
 import type { HostCapabilities } from "./host-capabilities.ts";
 import { operationId } from "./operation-id.ts";
 import type { Slot, SlotLock } from "./slots.ts";
-import type { MemoryTracer } from "./tracer.ts";
+import type { MemoryTracer, TracedCall, TracedResult } from "./tracer.ts";
 
 /** What a turn needs of its host. */
 export interface TurnHost {
@@ -28,7 +28,7 @@ export interface TurnHost {
   readonly clock: Clock;
   readonly randomId: () => string;
   readonly onEvent: MemoryEventListener | undefined;
-  readonly tracer: MemoryTracer;
+  readonly tracer: MemoryTracer | undefined;
   readonly capabilities: HostCapabilities;
   /** Where default namespaces come from. */
   readonly application: Omit<MemoryNamespaceContext, "slot">;
@@ -46,8 +46,12 @@ export interface Turn {
   /** The model that is spoken to, where the application says. */
   readonly modelId: string | undefined;
   readonly input: readonly HistoryEntry["message"][];
+  /** What providers are told of the session and the turn. Frozen, so that no slot can change what another sees. */
+  readonly told: { readonly session: MemorySessionInfo; readonly turn: MemoryTurn };
   /** Aborts when the turn is given up, by its caller's signal or by `cancelTurn`. */
   readonly signal: AbortSignal;
+  /** Whoever waits for a provider is told here when the signal aborts: one listener for the whole turn. */
+  readonly waiting: Set<(reason: unknown) => void>;
 }
 
 /** One round of calls: the same handler of every slot, at once. */
@@ -70,15 +74,6 @@ export function turnId(sequence: number): string {
   return `turn_${sequence}`;
 }
 
-/** Made anew for each reader, so that no slot can change what another sees. */
-export function sessionInfo({ sessionId, auth, id, sequence }: Turn): MemorySessionInfo {
-  return Object.freeze({ id: sessionId, auth, turn: Object.freeze({ id, sequence }) });
-}
-
-export function turnInfo({ id, input, sequence }: Turn): MemoryTurn {
-  return Object.freeze({ id, input, sequence });
-}
-
 export function operationOf({ turn, phase, compaction }: Round, slot: string): string {
   const { sessionId, id } = turn;
   const { ordinal, sequence = turn.sequence } = compaction ?? {};
@@ -95,8 +90,8 @@ export function handlerContext(round: Round, lock: SlotLock, abortSignal: AbortS
     memory: { scope: lock.scope, slot },
     messages: [...messages],
     operationId: operationOf(round, slot),
-    session: sessionInfo(turn),
-    turn: turnInfo(turn),
+    session: turn.told.session,
+    turn: turn.told.turn,
     ...(compaction === undefined ? {} : { compaction: { ...compaction.told } }),
   };
 }
@@ -107,8 +102,36 @@ export function unlessAborted<T>(
   operation: (abortSignal: AbortSignal) => T | Promise<T>,
   callerSignal?: AbortSignal,
 ): Promise<T> {
-  const signal = callerSignal === undefined ? turn.signal : [turn.signal, callerSignal];
-  return withDeadline({ signal, timeoutMs: Number.POSITIVE_INFINITY, clock: turn.host.clock }, operation);
+  const { signal, waiting, host } = turn;
+  if (callerSignal !== undefined) {
+    return withDeadline(
+      { signal: [signal, callerSignal], timeoutMs: Number.POSITIVE_INFINITY, clock: host.clock },
+      operation,
+    );
+  }
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    waiting.add(reject); // before the operation runs: an outcome that comes with the abort is too late
+    Promise.resolve(operation(signal))
+      .then(resolve, reject)
+      .finally(() => waiting.delete(reject));
+  });
+}
+
+/** Runs a call of a slot's provider, watched where somebody watches. */
+export function traced<T>(
+  { host, sessionId, id }: Turn,
+  { slot, scope }: SlotLock,
+  run: () => Promise<T>,
+  describe: () => {
+    readonly call: Pick<TracedCall, "kind" | "input"> & Partial<TracedCall>;
+    readonly result: (value: T) => TracedResult;
+    readonly wasGivenUp: () => boolean;
+  },
+): Promise<T> {
+  if (host.tracer === undefined) return run();
+  const { call, ...told } = describe();
+  return host.tracer.trace({ ...call, slot: slot.name, scopeKey: scope.key, sessionId, turnId: id }, run, told);
 }
 
 /** Whether a round ended because somebody gave it up, and not by itself. */

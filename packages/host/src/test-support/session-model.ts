@@ -11,7 +11,7 @@ export const slotNames = ["a_b", "Beta", "zeta"] as const;
 export type SlotName = (typeof slotNames)[number];
 export const callerNames = ["ann", "ben", "nobody"] as const;
 export type CallerName = (typeof callerNames)[number];
-export type ScopeValue = string | readonly string[];
+type ScopeValue = string | readonly string[];
 
 /** What each slot takes part in, beside resolving a scope, recalling for a turn and offering a tool. */
 export const handlers: Readonly<Record<SlotName, readonly MemoryPhase[]>> = {
@@ -94,7 +94,7 @@ export interface Call {
   readonly messages: readonly Message[];
 }
 
-export type Outcome =
+type Outcome =
   | { readonly kind: "done" }
   | {
       readonly kind: "ready";
@@ -115,6 +115,8 @@ export interface Expected {
   readonly calls: readonly Call[];
   /** What was summed up, where that was asked for. */
   readonly cut: readonly ModelMessage[] | null;
+  /** Recalled texts of a turn that is started again: its recalls may be told of them or not. */
+  readonly mayBeLeftOut?: ReadonlySet<unknown>;
 }
 
 interface Entry {
@@ -129,6 +131,8 @@ interface Turn {
   readonly locks: readonly Partition[];
   /** What was recalled when it began, by slot. */
   readonly recalled: Readonly<Record<string, string>>;
+  /** What it has added to the history by recalling. */
+  readonly added: Set<unknown>;
   /** How many compactions there were in it or since. */
   compactions: number;
   /** What a compaction has taken of the answer. */
@@ -160,6 +164,13 @@ export class SessionModel {
     return this.#history.filter((entry) => !this.#isSuperseded(entry, this.#history));
   }
 
+  /** Whether something stands between the messages of the latest input. */
+  get isInputSplit(): boolean {
+    const input = this.latest?.input ?? [];
+    const first = this.#history.findIndex((entry) => input.includes(entry));
+    return input.some((entry, index) => this.#history[first + index] !== entry);
+  }
+
   /** What a model would be shown if nothing were recalled: of the open turn, or of one that says this. */
   shownTo(caller: CallerName, said: Said): readonly ModelMessage[] {
     if (this.open) return toModel(this.#shown(this.#history, this.latest?.locks ?? []));
@@ -167,6 +178,12 @@ export class SessionModel {
   }
 
   start(caller: CallerName, said: Said, plan: Plan): Expected {
+    const mayBeLeftOut = this.interrupted ? this.latest?.added : undefined;
+    const expected = this.#start(caller, said, plan);
+    return mayBeLeftOut === undefined ? expected : { ...expected, mayBeLeftOut };
+  }
+
+  #start(caller: CallerName, said: Said, plan: Plan): Expected {
     const again = this.interrupted ? this.latest : null;
     if (this.open && again === null) return refused(["invalid_state"]);
     if (again !== null && !isSame(again, caller, said)) return refused(["invalid_state"]);
@@ -187,9 +204,13 @@ export class SessionModel {
     const scoped = slotNames.filter((slot) => this.environment.scopeOf(slot, caller) !== null);
     const { abort } = plan;
     if (abort?.step === "scope" || (abort?.step === "namespace" && scoped.includes(abort.slot))) return cancelled([]);
-    const unresolved = plan.failing.filter(
-      ({ slot, step }) => step === "scope" || (step === "namespace" && scoped.includes(slot)),
-    );
+    const reachesNamespace = (slot: SlotName): boolean =>
+      scoped.includes(slot) || plan.failing.some((each) => each.slot === slot && each.step === "scope");
+    const unresolved = plan.failing.filter(({ slot, step, how }) => {
+      if (step === "namespace") return reachesNamespace(slot);
+      // A slot without a namespace is off before its scope is looked at (2.6).
+      return step === "scope" && (how === "throws" || this.environment.namespace[slot] !== null);
+    });
     // No provider is called unless every slot has its scope (2.7).
     if (unresolved.length > 0) {
       const codes = unresolved.map(({ how }) => (how === "throws" ? "scope_failed" : "invalid_scope"));
@@ -222,7 +243,8 @@ export class SessionModel {
 
     this.#history = after;
     if (again === null) {
-      this.latest = { sequence, caller, input, locks, recalled, compactions: 0, taken: [] };
+      const added = new Set<unknown>(after.slice(inputAt, -input.length).map(({ message }) => message.content));
+      this.latest = { sequence, caller, input, locks, recalled, added, compactions: 0, taken: [] };
       this.answer = [];
     }
     this.nextSequence = sequence + 1;
@@ -339,6 +361,7 @@ export class SessionModel {
     if (turn !== null) {
       turn.compactions += 1;
       if (answer.length > 0) turn.taken = answer;
+      for (const { message } of added) turn.added.add(message.content);
     }
     this.#commit(calls);
     const messages = toModel(this.#shown(this.#history, locks));
@@ -532,6 +555,6 @@ function rest(answer: readonly ModelMessage[], turn: Turn): readonly Entry[] {
 }
 
 /** A model is told no kinds. */
-export function toModel(messages: readonly Message[]): readonly ModelMessage[] {
+function toModel(messages: readonly Message[]): readonly ModelMessage[] {
   return messages.map(({ kind: _, ...message }) => message as ModelMessage);
 }

@@ -43,7 +43,7 @@ function promptTraces(prompt: Prompt): Trace {
 function inOneWording(message: string): string {
   return message
     .replace(/^(user.*): Summary of (?:our|the) conversation so far:$/, "$1: (summary)")
-    .replace(/Error message: \[.*\]/s, "Error message: (issues)");
+    .replace(/Error message: (?:\[.*\]|[^"\\]*)/s, "Error message: (issues)");
 }
 
 type Slots = Readonly<Record<string, MemoryDefinition>>;

@@ -8,6 +8,15 @@ const offered = (traces: readonly Trace[]) => traces.filter((trace) => "tools" i
 const results = (traces: readonly Trace[]) =>
   traces.filter((trace) => "results" in trace).map((trace) => trace.results);
 
+const findSchema = {
+  type: "object",
+  properties: {
+    text: { type: "string", minLength: 1, description: "What to look for." },
+    kinds: { type: "array", items: { enum: ["fact", "wish"] } },
+  },
+  required: ["text"],
+};
+
 /** One tool that answers this, called once. */
 function answers(clause: string, title: string, answer: unknown, more: object = {}): ParityScript {
   return {
@@ -45,21 +54,20 @@ export const tools: readonly ParityScript[] = [
           tools: async () => ({
             find: {
               ...pong,
-              inputSchema: {
-                type: "object",
-                properties: {
-                  text: { type: "string", minLength: 1, description: "What to look for." },
-                  kinds: { type: "array", items: { enum: ["fact", "wish"] } },
-                },
-                required: ["text"],
-              },
+              inputSchema: findSchema,
             },
           }),
         }),
       },
       play: says("one"),
     }),
-    look: offered,
+    look: (traces) =>
+      (offered(traces) as { schema: { additionalProperties?: boolean } }[][]).map(([find]) => find?.schema),
+    differs: {
+      because: "the model is shown what the tool's author wrote, and no member is forbidden that the author allows",
+      eve: [{ ...findSchema, additionalProperties: false }],
+      keepsake: [findSchema],
+    },
   },
   {
     clause: "9.5",
