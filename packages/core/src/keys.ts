@@ -3,12 +3,14 @@
  * reach the same data from any host: SHA-256 over tagged, length-prefixed UTF-8, as unpadded base64url.
  */
 import { sha256 } from "@noble/hashes/sha2.js";
+import { setBounded } from "./bounded-map.ts";
 import { MemoryError } from "./errors.ts";
 
 const maxPartBytes = 1024;
 const maxEncodedBytes = 4096;
 const maxTupleLength = 16;
 const utf8 = new TextEncoder();
+const compositeTag = utf8.encode("eve-memory-composite-v1\0");
 
 /**
  * What a provider sees as `memory.scope.key`: `memscope1_` and 43 characters. Nothing is trimmed, case-folded or
@@ -16,18 +18,18 @@ const utf8 = new TextEncoder();
  * @throws MemoryError `invalid_scope` for a blank or over-long part (1,024 bytes each, 16 parts, 4,096 bytes encoded).
  */
 export function scopeKey(input: { readonly namespace: string; readonly scope: string | readonly string[] }): string {
-  const namespace = encodeNamespace(input.namespace);
+  const namespace = namespaceParts(input.namespace);
   const scope = encodeScope(input.scope);
-  if (namespace.length + scope.length > maxEncodedBytes) {
+  if (namespace.encodedBytes + scope.length > maxEncodedBytes) {
     throw new MemoryError("invalid_scope", `Namespace and scope together exceed ${maxEncodedBytes} encoded bytes.`);
   }
-  const parts = [`memns1_${digest(namespace)}`, `memscope1_${digest(scope)}`];
-  return `memscope1_${digest(concat(utf8.encode("eve-memory-composite-v1\0"), ...parts.map(lengthPrefixed)))}`;
+  const parts = [namespace.key, `memscope1_${digest(scope)}`];
+  return `memscope1_${digest(concat(compositeTag, ...parts.map(lengthPrefixed)))}`;
 }
 
 /** The key of a namespace alone: `memns1_` and 43 characters. */
 export function namespaceKey(namespace: string): string {
-  return `memns1_${digest(encodeNamespace(namespace))}`;
+  return namespaceParts(namespace).key;
 }
 
 /** The key of a scope value alone, without its namespace. Providers never see it; {@link scopeKey} is theirs. */
@@ -76,6 +78,18 @@ export function assertScopeKey(key: unknown): asserts key is string {
   if (typeof key !== "string" || key.trim() === "" || !key.isWellFormed()) {
     throw new MemoryError("invalid_scope", "A scope key must be well-formed text that is not blank.");
   }
+}
+
+/** Namespaces are few, and each is asked for again with every scope. */
+const recentNamespaces = new Map<string, { readonly key: string; readonly encodedBytes: number }>();
+
+function namespaceParts(namespace: string): { readonly key: string; readonly encodedBytes: number } {
+  const recent = recentNamespaces.get(namespace);
+  if (recent !== undefined) return recent;
+  const encoded = encodeNamespace(namespace);
+  const parts = { key: `memns1_${digest(encoded)}`, encodedBytes: encoded.length };
+  setBounded(recentNamespaces, namespace, parts, 100);
+  return parts;
 }
 
 function encodeNamespace(namespace: unknown): Uint8Array {

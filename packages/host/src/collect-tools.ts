@@ -41,10 +41,7 @@ async function slotTools(turn: Turn, lock: SlotLock, messages: readonly ModelMes
       }),
     );
     return qualifyTools({ name, description }, tools, {
-      ...host.capabilities,
-      messages,
-      newCallId: host.randomId,
-      session: turn.told.session,
+      host: { ...host.capabilities, messages, newCallId: host.randomId, session: turn.told.session },
       run: (call, operation, callerSignal) =>
         traced(
           turn,

@@ -38,9 +38,7 @@ async function lockSlot(
  */
 export function slotLock(slot: Slot, namespace: string, value: string | readonly string[]): SlotLock {
   const { name, definition, recentLocks } = slot;
-  // Only what is text through and through has a spelling that no other value shares.
-  const isText = typeof namespace === "string" && [value].flat().every((part) => typeof part === "string");
-  const spelling = isText ? JSON.stringify([namespace, value]) : undefined;
+  const spelling = spellingOf(namespace, value);
   const recent = spelling === undefined ? undefined : recentLocks.get(spelling);
   if (recent !== undefined) return recent;
   try {
@@ -59,6 +57,14 @@ export function slotLock(slot: Slot, namespace: string, value: string | readonly
     if (!MemoryError.isInstance(error)) throw error;
     throw new MemoryError(error.code, `Memory slot "${name}": ${error.message}`, { slot: name });
   }
+}
+
+/** A text that no other namespace and scope share; `undefined` for what is not text through and through. */
+function spellingOf(namespace: unknown, value: unknown): string | undefined {
+  if (typeof namespace !== "string") return undefined;
+  if (typeof value === "string") return `${namespace.length} ${namespace}${value}`;
+  const isTuple = Array.isArray(value) && value.every((part) => typeof part === "string");
+  return isTuple ? JSON.stringify([namespace, value]) : undefined;
 }
 
 /** The locks of all slots that are on for this turn. An event tells of each that is off, without saying why. */

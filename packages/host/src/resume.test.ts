@@ -107,6 +107,26 @@ describe("a turn that a process left open", () => {
     expect(contents((await resumed.resumeTurn()).messages)).toEqual(["same", "likes tea", "hello"]);
   });
 
+  it("that is started again is not told of its own input, wherever a compaction has put what came with it", async () => {
+    const seen: unknown[] = [];
+    const slots = {
+      s: slotRecalling(
+        ({ messages }) => {
+          seen.push(contents(messages));
+          return { messages: [{ content: "first" }] };
+        },
+        { after: () => ({ messages: [{ content: "second" }] }) },
+      ),
+    };
+    const session = createMemoryHost({ slots, appRoot: "/a" }).session();
+    await session.startTurn("hello", { context: ["screen", "clock"] });
+    const responseMessages = [{ role: "assistant" as const, content: "so far" }];
+    await session.compact({ keepMessages: 0, responseMessages, summarize: () => "short" });
+    const resumed = createMemoryHost({ slots, appRoot: "/a" }).session({ state: throughJson(session) });
+    await resumed.startTurn("hello", { context: ["screen", "clock"] });
+    expect(seen).toEqual([[], ["first", "Summary of the conversation so far:", "short", "second"]]);
+  });
+
   it("is not started again in another scope, although it recalls the same there", async () => {
     const slots = { s: slotKnowing(() => "same", { scope: ({ session }) => session.id + scope }) };
     let scope = "1";

@@ -79,7 +79,7 @@ export function readConversation(value: unknown): MemoryScopeContext["conversati
 
 /** Text, or a list of parts that each say their type. */
 export function isContent(value: unknown): boolean {
-  return contentSchema.safeParse(value).success;
+  return typeof value === "string" || contentSchema.safeParse(value).success;
 }
 
 /** A message of a user, an assistant or a tool. */

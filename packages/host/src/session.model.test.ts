@@ -416,8 +416,6 @@ const always = (): boolean => true;
 const isOpen = ({ open }: Readonly<SessionModel>): boolean => open;
 const isBetweenTurns = ({ open }: Readonly<SessionModel>): boolean => !open;
 const isInterrupted = ({ interrupted }: Readonly<SessionModel>): boolean => interrupted;
-/** Leaves out one known fault: recalls of a turn that is started again are told of its context, once a record stands behind it. */
-const canStartAgain = ({ interrupted, isInputSplit }: Readonly<SessionModel>): boolean => interrupted && !isInputSplit;
 const summarizeFailure = new Error("the summary's model is down");
 
 async function start(
@@ -585,7 +583,7 @@ const startAgain = fc
   .record({ plan: planOf(["scope", "turn.started", "tools"]) })
   .map(
     ({ plan }) =>
-      new Command(`startTurn again${described(plan)}`, canStartAgain, (model, real) =>
+      new Command(`startTurn again${described(plan)}`, isInterrupted, (model, real) =>
         start(model, real, { caller: real.lastCaller, said: real.lastSaid, plan }),
       ),
   );

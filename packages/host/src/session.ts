@@ -427,12 +427,19 @@ export class MemorySession {
     });
   }
 
-  /** What the turn recalls from: of one that is started again, without what it added. */
+  /**
+   * What the turn recalls from: of one that is started again, up to its input. What it recalled the first time is among it,
+   * since what that replaced is gone.
+   */
   #historyBefore({ input }: OpenTurn): History {
     const { history, turn } = this.#state;
     if (turn?.open === undefined) return history;
     const asked = history.findLastIndex(({ message }) => message.kind === "user");
-    return history.slice(0, asked - input.length + 1);
+    const before = history.slice(0, asked);
+    // A compaction may have put records between what the application added and what the person said.
+    const said = before.filter(({ record }) => record === undefined);
+    const context = new Set(said.slice(said.length - input.length + 1));
+    return before.filter((entry) => !context.has(entry));
   }
 
   #refuseUnlessSame(spoken: Spoken): void {

@@ -53,9 +53,10 @@ export type TurnToolOutput =
   | { type: "json"; value: JsonValue }
   | { type: "content"; value: Extract<ToolModelOutput, { type: "content" }>["value"][number][] };
 
-/** Everything of a tool's context but what the single call brings. */
-export type ToolContextBase = Omit<MemoryToolContext, "callId" | "toolName" | "abortSignal"> & {
-  readonly newCallId: () => string;
+/** What the tools of one slot share in one turn. */
+export interface ToolUse {
+  /** Everything of a tool's context but what the single call brings. */
+  readonly host: Omit<MemoryToolContext, "callId" | "toolName" | "abortSignal"> & { readonly newCallId: () => string };
   /** Runs a call until it settles, or the turn or the caller gives up. */
   readonly run: (
     call: Required<Pick<TracedCall, "toolName" | "toolDescription" | "callId" | "input">>,
@@ -63,7 +64,7 @@ export type ToolContextBase = Omit<MemoryToolContext, "callId" | "toolName" | "a
     callerSignal?: AbortSignal,
   ) => Promise<JsonValue>;
   readonly turnSignal: AbortSignal;
-};
+}
 
 const toolName = /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/;
 
@@ -74,60 +75,47 @@ const toolName = /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/;
 export function qualifyTools(
   slot: { readonly name: string; readonly description?: string | undefined },
   tools: MemoryToolSet | null | undefined,
-  context: ToolContextBase,
+  context: ToolUse,
 ): TurnTools {
   const refuse = (problem: string): never => {
     throw new MemoryError("invalid_tools", `Memory slot "${slot.name}": ${problem}.`, { slot: slot.name });
   };
   if (tools === null) return {};
   if (typeof tools !== "object" || Array.isArray(tools)) return refuse("tools() must answer a map of tools or null");
-  return Object.fromEntries(
-    Object.entries(tools).map(([key, tool]) => {
-      const name = `${slot.name}__${key}`;
-      if (!toolName.test(name)) {
-        return refuse("a tool's qualified name must have at most 64 ASCII letters, digits, underscores and dashes");
-      }
-      if (!isDefinedTool(tool)) return refuse(`tool "${name}" must be made with defineTool()`);
-      return [name, qualifyTool(name, slot.description, tool, context)];
-    }),
-  );
+  const qualified: Record<string, TurnTool> = {};
+  for (const [key, tool] of Object.entries(tools)) {
+    const name = `${slot.name}__${key}`;
+    if (!toolName.test(name)) {
+      return refuse("a tool's qualified name must have at most 64 ASCII letters, digits, underscores and dashes");
+    }
+    if (!isDefinedTool(tool)) return refuse(`tool "${name}" must be made with defineTool()`);
+    qualified[name] = qualifyTool(name, slot.description, tool, context);
+  }
+  return qualified;
 }
 
 function qualifyTool(
   name: string,
   slotDescription: string | undefined,
   tool: MemoryTool,
-  base: ToolContextBase,
+  { host, run, turnSignal }: ToolUse,
 ): TurnTool {
-  const { description, toModelOutput } = tool;
+  const { description, toModelOutput, approval } = tool;
   const inputSchema = asInputSchema(tool.inputSchema, name);
-  const { newCallId, run, turnSignal, ...shared } = base;
-  const policy = tool.approval === undefined ? undefined : approvalPolicy(tool.approval, name);
-  const approvalOf = async (toolInput: unknown, callId: string): Promise<string | boolean | undefined> => {
-    const { session } = shared;
-    const context = {
-      abortSignal: turnSignal,
-      approvedTools: new Set<string>(),
-      callId,
-      session,
-      toolInput,
-      toolName: name,
-    };
-    const status = await policy?.(context);
-    return typeof status === "object" ? status.type : status;
-  };
+  const statusOf = approval === undefined ? undefined : approvalStatus(approval, name, host.session, turnSignal);
   return {
     description: slotDescription === undefined ? description : `${slotDescription}\n\n${description}`,
     inputSchema,
     turnSignal,
     execute: (input, options = {}) => {
-      const callId = options.toolCallId ?? newCallId();
+      const callId = options.toolCallId ?? host.newCallId();
       const call = { toolName: name, toolDescription: description, callId, input: () => input };
       const operation = async (abortSignal: AbortSignal): Promise<JsonValue> => {
         const parsed = await parseToolInput(inputSchema, input);
-        if ((await approvalOf(parsed, callId)) === "denied") {
+        if ((await statusOf?.(parsed, callId)) === "denied") {
           throw new MemoryError("denied", "The tool's own policy denies this call.");
         }
+        const { newCallId: _, ...shared } = host;
         const messages = options.messages ?? [...shared.messages];
         const context: MemoryToolContext = { ...shared, abortSignal, messages, callId, toolName: name };
         return toJson(await tool.execute(parsed as never, context), name);
@@ -137,7 +125,7 @@ function qualifyTool(
     ...(toModelOutput === undefined
       ? {}
       : { toModelOutput: async ({ output }) => toPlainOutput(await toModelOutput(output as never), name) }),
-    ...(policy === undefined
+    ...(statusOf === undefined
       ? {}
       : {
           // What is not plainly allowed, a person decides; what is denied fails when it runs, for everybody.
@@ -147,10 +135,25 @@ function qualifyTool(
               () => undefined, // nobody is asked about a call that will be refused for its input
             );
             if (parsed === undefined) return false;
-            const status = await approvalOf(parsed.value, toolCallId);
+            const status = await statusOf(parsed.value, toolCallId);
             return ![undefined, false, "approved", "not-applicable", "denied"].includes(status);
           },
         }),
+  };
+}
+
+/** What a tool's own policy says of a call. */
+function approvalStatus(
+  approval: NonNullable<MemoryTool["approval"]>,
+  toolName: string,
+  session: MemoryToolContext["session"],
+  abortSignal: AbortSignal,
+) {
+  const policy = approvalPolicy(approval, toolName);
+  return async (toolInput: unknown, callId: string): Promise<string | boolean | undefined> => {
+    const approvedTools = new Set<string>();
+    const status = await policy({ abortSignal, approvedTools, callId, session, toolInput, toolName });
+    return typeof status === "object" ? status.type : status;
   };
 }
 

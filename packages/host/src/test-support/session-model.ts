@@ -164,13 +164,6 @@ export class SessionModel {
     return this.#history.filter((entry) => !this.#isSuperseded(entry, this.#history));
   }
 
-  /** Whether something stands between the messages of the latest input. */
-  get isInputSplit(): boolean {
-    const input = this.latest?.input ?? [];
-    const first = this.#history.findIndex((entry) => input.includes(entry));
-    return input.some((entry, index) => this.#history[first + index] !== entry);
-  }
-
   /** What a model would be shown if nothing were recalled: of the open turn, or of one that says this. */
   shownTo(caller: CallerName, said: Said): readonly ModelMessage[] {
     if (this.open) return toModel(this.#shown(this.#history, this.latest?.locks ?? []));
