@@ -1,7 +1,8 @@
 /** Phases in which every slot may keep something: a turn that is completed, and a history that is about to be cut. */
-import { describeError, type MemoryProvider } from "@keepsake/core";
+import { describeError, type MemoryTurnContext } from "@keepsake/core";
+import { callAll, callHandler, type Round } from "./round.ts";
 import type { SlotLock } from "./slots.ts";
-import { elapsedMs, emit, handlerContext, isGivenUp, operationOf, type Round, traced, unlessAborted } from "./turn.ts";
+import { emitTimed } from "./turn.ts";
 
 export interface CaptureFailure {
   readonly slot: string;
@@ -13,38 +14,23 @@ export async function captureAll(
   round: Round & { readonly phase: "turn.completed" | "compaction.requested" },
   locks: readonly SlotLock[],
 ): Promise<readonly CaptureFailure[]> {
-  const outcomes = await Promise.all(
-    locks.flatMap((lock) => {
-      const capture = lock.slot.definition.provider.capture?.[round.phase];
-      return capture === undefined ? [] : [captureSlot(round, lock, capture as Capture)];
-    }),
-  );
-  return outcomes.filter((outcome) => outcome !== undefined);
-}
-
-type Capture = NonNullable<NonNullable<MemoryProvider["capture"]>["turn.completed"]>;
-
-async function captureSlot(round: Round, lock: SlotLock, capture: Capture): Promise<CaptureFailure | undefined> {
-  const { turn, phase, callerSignal } = round;
-  const slot = lock.slot.name;
+  const { turn, phase, messages } = round;
+  const capturing = locks.filter(({ slot }) => slot.definition.provider.capture?.[phase] !== undefined);
   const startedAt = turn.host.clock.now();
-  const call = (abortSignal: AbortSignal) => capture(handlerContext(round, lock, abortSignal));
-  try {
-    await traced(
-      turn,
-      lock,
-      () => unlessAborted(turn, call, callerSignal),
-      () => ({
-        call: { kind: "capture", phase, operationId: operationOf(round, slot), input: () => round.messages },
-        result: () => ({}),
-        wasGivenUp: () => isGivenUp(round),
-      }),
-    );
-    emit(turn, { code: "capture_completed", slot, phase, durationMs: elapsedMs(turn, startedAt) });
-    return undefined;
-  } catch (error) {
-    const durationMs = elapsedMs(turn, startedAt);
-    emit(turn, { code: "capture_failed", slot, phase, durationMs, error: describeError(error) });
-    return { slot, error };
-  }
+  const outcomes = await callAll(turn, capturing, {
+    call: (lock) => {
+      const capture = lock.slot.definition.provider.capture?.[phase];
+      const handler = (context: MemoryTurnContext): unknown => capture?.(context as never);
+      return callHandler(round, lock, handler, { kind: "capture", input: () => messages, result: () => ({}) });
+    },
+    answered: ({ slot }): CaptureFailure | undefined => {
+      emitTimed(turn, startedAt, { code: "capture_completed", slot: slot.name, phase });
+      return undefined;
+    },
+    failed: ({ slot }, error): CaptureFailure => {
+      emitTimed(turn, startedAt, { code: "capture_failed", slot: slot.name, phase, error: describeError(error) });
+      return { slot: slot.name, error };
+    },
+  });
+  return outcomes.filter((outcome) => outcome !== undefined);
 }

@@ -4,8 +4,9 @@ import { captureAll } from "./capture.ts";
 import { frozenCopy } from "./frozen-copy.ts";
 import { type History, type HistoryEntry, project, takeRecalled, toModelMessages } from "./history.ts";
 import { recallAll } from "./recall.ts";
+import type { Round } from "./round.ts";
 import type { SlotLock } from "./slots.ts";
-import { type Round, type Turn, unlessAborted } from "./turn.ts";
+import { type Turn, unlessAborted } from "./turn.ts";
 
 export interface CompactOptions {
   /**

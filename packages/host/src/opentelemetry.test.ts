@@ -344,7 +344,7 @@ describe("a failure", () => {
   it("of a recall is an error of its span, and not of its neighbour's", async () => {
     const slots = { a: slotRecalling(throwing(new TypeError("no"))), b: slotRecalling(() => null) };
     await expect(hostWith(slots).session().startTurn("hello")).rejects.toMatchObject({ code: "recall_failed" });
-    expect((await spans()).map(ending)).toEqual([failed("recall_failed"), completed]);
+    expect((await spans()).map(ending)).toEqual([failed("TypeError"), completed]);
   });
 
   it("of what was recalled is an error too", async () => {
@@ -380,7 +380,7 @@ describe("a failure", () => {
   it("named like an abort, of a turn that nobody gave up, is still one", async () => {
     const slots = { a: slotRecalling(throwing(new DOMException("no", "AbortError"))) };
     await expect(hostWith(slots).session().startTurn("hello")).rejects.toMatchObject({ code: "recall_failed" });
-    expect((await spans()).map(ending)).toEqual([failed("recall_failed")]);
+    expect((await spans()).map(ending)).toEqual([failed("AbortError")]);
   });
 });
 

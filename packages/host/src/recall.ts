@@ -1,12 +1,12 @@
 /** Phases in which slots recall: at once, and all must succeed. */
-import { describeError, MemoryError, type MemoryProvider, type MemoryRecallMessage } from "@keepsake/core";
+import { describeError, MemoryError, type MemoryRecallMessage, type MemoryTurnContext } from "@keepsake/core";
 import type { RecalledBatch } from "./history.ts";
 import { parseRecallResult } from "./recall-result.ts";
+import { callAll, callHandler, isGivenUp, type Round } from "./round.ts";
 import type { SlotLock } from "./slots.ts";
-import { elapsedMs, emit, handlerContext, isGivenUp, operationOf, type Round, traced, unlessAborted } from "./turn.ts";
+import { emitTimed } from "./turn.ts";
 
 type RecallRound = Round & { readonly phase: "turn.started" | "compaction.completed" };
-type Recall = MemoryProvider["recall"]["turn.started"];
 
 /**
  * What each slot recalled, in the order of slots; slots without a handler for the phase are left out.
@@ -14,75 +14,68 @@ type Recall = MemoryProvider["recall"]["turn.started"];
  * the first in the order of slots, once all have settled.
  */
 export async function recallAll(round: RecallRound, locks: readonly SlotLock[]): Promise<readonly RecalledBatch[]> {
-  const outcomes = await Promise.allSettled(
-    locks.flatMap((lock) => {
-      const recall = lock.slot.definition.provider.recall[round.phase];
-      return recall === undefined ? [] : [recallSlot(round, lock, recall as Recall)];
-    }),
-  );
-  for (const signal of [round.turn.signal, round.callerSignal]) signal?.throwIfAborted();
+  const { turn, phase, callerSignal } = round;
+  const recalling = locks.filter(({ slot }) => slot.definition.provider.recall[phase] !== undefined);
+  const startedAt = turn.host.clock.now();
+  const outcomes = await callAll<unknown, RecalledBatch | MemoryError>(turn, recalling, {
+    call: (lock) => callRecall(round, lock),
+    answered: (lock, answer) => {
+      const slot = lock.slot.name;
+      const messages = parseRecallResult(slot, answer);
+      emitTimed(turn, startedAt, { code: "recall_completed", slot, phase, counts: sizeOf(messages) });
+      return { lock, messages };
+    },
+    failed: ({ slot: { name: slot } }, cause) => {
+      const error = recallError(round, slot, cause);
+      if (!isGivenUp(round)) {
+        emitTimed(turn, startedAt, { code: "recall_failed", slot, phase, error: describeError(error) });
+      }
+      return error;
+    },
+  });
+  for (const signal of [turn.signal, callerSignal]) signal?.throwIfAborted();
   return outcomes.map((outcome) => {
-    if (outcome.status === "rejected") throw outcome.reason;
-    return outcome.value;
+    if (outcome instanceof MemoryError) throw outcome;
+    return outcome;
   });
 }
 
-async function recallSlot(round: RecallRound, lock: SlotLock, recall: Recall): Promise<RecalledBatch> {
+function callRecall(round: RecallRound, lock: SlotLock): unknown {
   const { turn, phase } = round;
-  const slot = lock.slot.name;
-  const startedAt = turn.host.clock.now();
-  try {
-    const recalled = await traced(
-      turn,
-      lock,
-      () => ask(round, lock, recall),
-      () => ({
-        call: { kind: "recall", phase, operationId: operationOf(round, slot), input: () => turn.input },
-        result: (messages) => ({ ...sizeOf(messages), output: () => messages }),
-        wasGivenUp: () => isGivenUp(round),
-      }),
-    );
-    const { records: messages, characters } = sizeOf(recalled);
-    const counts = { messages, characters };
-    emit(turn, { code: "recall_completed", slot, phase, durationMs: elapsedMs(turn, startedAt), counts });
-    return { lock, messages: recalled };
-  } catch (error) {
-    if (!isGivenUp(round)) {
-      const durationMs = elapsedMs(turn, startedAt);
-      emit(turn, { code: "recall_failed", slot, phase, durationMs, error: describeError(error) });
-    }
-    throw error;
-  }
+  const { name, definition } = lock.slot;
+  const { recall } = definition.provider;
+  // As eve calls them: the first as a method of `recall`, the other as a function.
+  const compactionCompleted = recall["compaction.completed"];
+  const handler = (context: MemoryTurnContext): unknown =>
+    phase === "turn.started" ? recall["turn.started"](context) : compactionCompleted?.(context as never);
+  return callHandler(round, lock, handler, {
+    kind: "recall",
+    input: () => turn.input,
+    result: (answer) => {
+      const messages = parseRecallResult(name, answer);
+      const { messages: records, characters } = sizeOf(messages);
+      return { records, characters, output: () => messages };
+    },
+  });
 }
 
 /** Whatever a provider throws, its words stay with it: only what kind of error it was goes on. */
-async function ask(round: RecallRound, lock: SlotLock, recall: Recall): Promise<readonly MemoryRecallMessage[]> {
-  const { turn, phase, callerSignal } = round;
-  const { name: slot, definition } = lock.slot;
-  // As eve calls them: the first as a method of `recall`, the other as a function.
-  const receiver = phase === "turn.started" ? definition.provider.recall : undefined;
-  const call = (abortSignal: AbortSignal) => recall.call(receiver as never, handlerContext(round, lock, abortSignal));
-  let answer: unknown;
-  try {
-    answer = await unlessAborted(turn, call, callerSignal);
-  } catch (cause) {
-    for (const signal of [turn.signal, callerSignal]) signal?.throwIfAborted();
-    const retryable = MemoryError.isInstance(cause) && cause.retryable;
-    throw phase === "turn.started"
-      ? new MemoryError("recall_failed", `Memory slot "${slot}" could not recall. The turn was not started.`, {
-          slot,
-          cause,
-          retryable,
-        })
-      : new MemoryError("compaction_failed", `Memory slot "${slot}" could not recall. The history is as it was.`, {
-          slot,
-          cause,
-          retryable,
-        });
-  }
-  return parseRecallResult(slot, answer);
+function recallError({ phase }: RecallRound, slot: string, cause: unknown): MemoryError {
+  if (MemoryError.isInstance(cause) && cause.code === "invalid_recall" && cause.slot === slot) return cause;
+  const retryable = MemoryError.isInstance(cause) && cause.retryable;
+  return phase === "turn.started"
+    ? new MemoryError("recall_failed", `Memory slot "${slot}" could not recall. The turn was not started.`, {
+        slot,
+        cause,
+        retryable,
+      })
+    : new MemoryError("compaction_failed", `Memory slot "${slot}" could not recall. The history is as it was.`, {
+        slot,
+        cause,
+        retryable,
+      });
 }
 
-function sizeOf(messages: readonly MemoryRecallMessage[]): { readonly records: number; readonly characters: number } {
-  return { records: messages.length, characters: messages.reduce((sum, { content }) => sum + content.length, 0) };
+function sizeOf(messages: readonly MemoryRecallMessage[]): { readonly messages: number; readonly characters: number } {
+  return { messages: messages.length, characters: messages.reduce((sum, { content }) => sum + content.length, 0) };
 }

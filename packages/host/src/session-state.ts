@@ -105,8 +105,8 @@ export function withoutHistory(state: SessionState): SessionState {
   return Object.freeze({ ...state, history: Object.freeze([]), turn: null });
 }
 
-function withoutOpen({ open: _, ...turn }: TurnState): TurnState {
-  return Object.freeze(turn);
+function withoutOpen({ sequence, caller, input, locks, compactions }: TurnState): TurnState {
+  return Object.freeze({ sequence, caller, input, locks, compactions });
 }
 
 /**

@@ -39,7 +39,7 @@ import {
 } from "./session-state.ts";
 import type { SlotLock } from "./slots.ts";
 import type { TurnTools } from "./tools.ts";
-import { elapsedMs, emit, type Turn, type TurnHost, turnId } from "./turn.ts";
+import { emit, emitTimed, type Turn, type TurnHost, turnId } from "./turn.ts";
 
 export interface StartTurnOptions {
   /** The verified caller of this turn; `null` and `undefined` are nobody. Left out: the session's caller. */
@@ -164,17 +164,17 @@ export class MemorySession {
     });
     const { abortSignal, context = [] } = options;
     abortSignal?.throwIfAborted();
-    const spoken: Spoken = {
+    const said: Spoken = {
       caller: "auth" in options ? checkPrincipal(options.auth ?? null) : this.#input.caller,
-      input: frozenCopy([
-        ...context.map((content) => ({ role: "user" as const, kind: "context.instruction" as const, content })),
-        { role: "user" as const, kind: "user" as const, content: input },
+      input: Object.freeze([
+        ...context.map((content) => spoken("context.instruction", content)),
+        spoken("user", frozenCopy(input)),
       ]),
     };
     const first = this.#turn === null ? undefined : this.#state.turn?.open?.recalled;
-    if (first !== undefined) this.#refuseUnlessSame(spoken);
+    if (first !== undefined) this.#refuseUnlessSame(said);
     const sequence = this.#turn?.sequence ?? this.#state.nextSequence;
-    const turn = this.#openTurn({ sequence, ...spoken }, options);
+    const turn = this.#openTurn({ sequence, ...said }, options);
     return this.#makeReady(turn, "turn_started", async () => {
       const locks = await lockAll(turn);
       const messages = project(this.#historyBefore(turn), locks);
@@ -287,14 +287,13 @@ export class MemorySession {
       const answered = answer.length === 0 ? {} : { answered: answerState(answer) };
       this.#state = withOpenTurn(withCompaction(this.#state, compacted), answered);
       const counts = { messages: history.length - compacted.length };
-      emit(turn, { code: "compaction_completed", durationMs: elapsedMs(turn, startedAt), counts });
+      emitTimed(turn, startedAt, { code: "compaction_completed", counts });
       return { compacted: true, messages: toModelMessages(project(compacted, locks)) };
     } catch (error) {
-      const durationMs = elapsedMs(turn, startedAt);
       if (turn.signal.aborted || options.abortSignal?.aborted === true) {
-        emit(turn, { code: "compaction_cancelled", durationMs });
+        emitTimed(turn, startedAt, { code: "compaction_cancelled" });
       } else {
-        emit(turn, { code: "compaction_failed", durationMs, error: describeError(error) });
+        emitTimed(turn, startedAt, { code: "compaction_failed", error: describeError(error) });
       }
       if (open?.signal.aborted === true) this.#cancel(open, this.#state.history);
       throw error;
@@ -350,7 +349,7 @@ export class MemorySession {
       if (interrupted === null) this.#close(turn, this.#state.history);
       else this.#turn = interrupted;
       turn.unlink();
-      emit(turn, { code: "turn_failed", durationMs: elapsedMs(turn, startedAt), error: describeError(error) });
+      emitTimed(turn, startedAt, { code: "turn_failed", error: describeError(error) });
       throw error;
     } finally {
       this.#busy = false;
@@ -360,13 +359,14 @@ export class MemorySession {
   /** A turn that waits for a provider sees the abort and closes itself; one that waits for the model is closed here. */
   #abort(turn: OpenTurn, reason: unknown): void {
     turn.abort.abort(reason);
+    for (const giveUp of turn.waiting) giveUp(turn.signal.reason);
     if (!this.#busy) this.#cancel(turn, this.#state.history);
   }
 
   #cancel(turn: OpenTurn, history: History, startedAt?: number): void {
     this.#close(turn, history);
-    const duration = startedAt === undefined ? {} : { durationMs: elapsedMs(turn, startedAt) };
-    emit(turn, { code: "turn_cancelled", ...duration });
+    if (startedAt === undefined) emit(turn, { code: "turn_cancelled" });
+    else emitTimed(turn, startedAt, { code: "turn_cancelled" });
   }
 
   #close(turn: OpenTurn, history: History): void {
@@ -385,9 +385,6 @@ export class MemorySession {
     const { channel, modelId } = this.#input;
     const abort = new AbortController();
     const waiting = new Set<(reason: unknown) => void>();
-    abort.signal.addEventListener("abort", () => {
-      for (const reject of waiting) reject(abort.signal.reason);
-    });
     const onAbort = (): void => this.#abort(turn, abortSignal?.reason);
     const turn: OpenTurn = {
       host: this.#host,
@@ -454,6 +451,10 @@ export class MemorySession {
   #refuseWhileBusy(): void {
     if (this.#busy) throw new MemoryError("invalid_state", "Another call of this session is under way. Wait for it.");
   }
+}
+
+function spoken(kind: "user" | "context.instruction", content: string | UserContent): HistoryEntry["message"] {
+  return Object.freeze({ role: "user", kind, content });
 }
 
 function entries(input: readonly HistoryEntry["message"][]): History {

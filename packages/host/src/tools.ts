@@ -12,6 +12,7 @@ import {
   type ToolModelOutput,
 } from "@keepsake/core";
 import { z } from "zod";
+import type { Slot } from "./slots.ts";
 import type { TracedCall } from "./tracer.ts";
 
 /** What a loop may say about one call. The AI SDK says all of it; a plain loop may say nothing. */
@@ -72,11 +73,7 @@ const toolName = /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/;
  * Qualifies a slot's tools as `<slot>__<tool>` and puts the slot's description before each one's own.
  * @throws MemoryError `invalid_tools` when any tool of the slot cannot be offered: then none is.
  */
-export function qualifyTools(
-  slot: { readonly name: string; readonly description?: string | undefined },
-  tools: MemoryToolSet | null | undefined,
-  context: ToolUse,
-): TurnTools {
+export function qualifyTools(slot: Slot, tools: MemoryToolSet | null | undefined, context: ToolUse): TurnTools {
   const refuse = (problem: string): never => {
     throw new MemoryError("invalid_tools", `Memory slot "${slot.name}": ${problem}.`, { slot: slot.name });
   };
@@ -89,7 +86,7 @@ export function qualifyTools(
       return refuse("a tool's qualified name must have at most 64 ASCII letters, digits, underscores and dashes");
     }
     if (!isDefinedTool(tool)) return refuse(`tool "${name}" must be made with defineTool()`);
-    qualified[name] = qualifyTool(name, slot.description, tool, context);
+    qualified[name] = qualifyTool(name, slot.definition.description, tool, context);
   }
   return qualified;
 }

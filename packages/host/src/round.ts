@@ -1,0 +1,145 @@
+/** Rounds of calls: the same handler of every slot, at once, each told what it may know. */
+import type { MemoryPhase, MemoryTurnContext, ModelMessage } from "@keepsake/core";
+import { operationId } from "./operation-id.ts";
+import type { SlotLock } from "./slots.ts";
+import type { TracedCall, TracedResult } from "./tracer.ts";
+import { type Turn, unlessAborted } from "./turn.ts";
+
+export interface Round {
+  readonly turn: Turn;
+  readonly phase: MemoryPhase;
+  readonly messages: readonly ModelMessage[];
+  /** May end the round, beside the turn's own signal. */
+  readonly callerSignal?: AbortSignal | undefined;
+  readonly compaction?: {
+    /** How many came before it, in or since the turn. */
+    readonly ordinal: number;
+    /** The turn's number, or between turns the next one's. */
+    readonly sequence: number;
+    readonly told: { readonly modelId: string; readonly usageInputTokens?: number | null };
+  };
+}
+
+/** What is done for each slot of a round. */
+export interface SlotCall<T, R> {
+  readonly call: (lock: SlotLock, abortSignal: AbortSignal) => T | Promise<T>;
+  /** What comes of an answer, in the moment of it. What it throws is a failure. */
+  readonly answered: (lock: SlotLock, answer: T) => R;
+  readonly failed: (lock: SlotLock, error: unknown) => R;
+}
+
+/**
+ * Calls all slots at once. Settles when all have answered or failed, and right away when the turn is given up: whoever has
+ * not answered then has failed with the signal's reason, and a late answer is dropped. Results are in the order of slots.
+ */
+export function callAll<T, R>(
+  turn: Turn,
+  locks: readonly SlotLock[],
+  { call, answered, failed }: SlotCall<T, R>,
+): Promise<readonly R[]> {
+  const { signal, waiting } = turn;
+  return new Promise((resolve) => {
+    const results = new Map<SlotLock, R>();
+    const settle = (lock: SlotLock, result: () => R): void => {
+      if (results.has(lock)) return;
+      results.set(lock, result());
+      if (results.size < locks.length) return;
+      waiting.delete(giveUp);
+      resolve(locks.map((each) => results.get(each) as R)); // all are there
+    };
+    const fail = (lock: SlotLock, error: unknown): void => settle(lock, () => failed(lock, error));
+    const giveUp = (reason: unknown): void => {
+      for (const lock of locks) fail(lock, reason);
+    };
+    const answer = (lock: SlotLock, value: T): void =>
+      settle(lock, () => {
+        try {
+          return answered(lock, value);
+        } catch (error) {
+          return failed(lock, error);
+        }
+      });
+    if (locks.length === 0) resolve([]);
+    waiting.add(giveUp);
+    if (signal.aborted) giveUp(signal.reason);
+    for (const lock of locks) {
+      if (results.has(lock)) continue; // given up, by an earlier slot even
+      try {
+        Promise.resolve(call(lock, signal)).then(
+          (value) => answer(lock, value),
+          (error: unknown) => fail(lock, error),
+        );
+      } catch (error) {
+        fail(lock, error);
+      }
+    }
+  });
+}
+
+/** How a round calls a slot's handler: directly, or watched where somebody watches, until it is given up. */
+export function callHandler(
+  round: Round,
+  lock: SlotLock,
+  handler: (context: MemoryTurnContext) => unknown,
+  describe: Pick<TracedCall, "kind" | "input"> & { readonly result: (answer: unknown) => TracedResult },
+): unknown {
+  const { turn, phase, callerSignal } = round;
+  if (turn.host.tracer === undefined && callerSignal === undefined) {
+    return handler(handlerContext(round, lock, turn.signal));
+  }
+  const { kind, input, result } = describe;
+  const call = (abortSignal: AbortSignal): unknown => handler(handlerContext(round, lock, abortSignal));
+  return traced(
+    turn,
+    lock,
+    () => unlessAborted(turn, call, callerSignal),
+    () => ({
+      call: { kind, input, phase, operationId: operationOf(round, lock.slot.name) },
+      result,
+      wasGivenUp: () => isGivenUp(round),
+    }),
+  );
+}
+
+function operationOf({ turn, phase, compaction }: Round, slot: string): string {
+  const { sessionId, id } = turn;
+  const { ordinal, sequence = turn.sequence } = compaction ?? {};
+  return operationId({ sessionId, sequence, turnId: id, phase, slot, compaction: ordinal });
+}
+
+/** What a slot's handler is called with in this round. */
+function handlerContext(round: Round, lock: SlotLock, abortSignal: AbortSignal): MemoryTurnContext {
+  const { turn, messages, compaction } = round;
+  const slot = lock.slot.name;
+  return {
+    abortSignal,
+    getSandbox: turn.host.capabilities.getSandbox,
+    memory: { scope: lock.scope, slot },
+    messages: [...messages],
+    operationId: operationOf(round, slot),
+    session: turn.told.session,
+    turn: turn.told.turn,
+    ...(compaction === undefined ? {} : { compaction: { ...compaction.told } }),
+  };
+}
+
+/** Runs a call of a slot's provider, watched where somebody watches. */
+export function traced<T>(
+  { host, sessionId, id }: Turn,
+  { slot, scope }: SlotLock,
+  run: () => Promise<T>,
+  describe: () => {
+    readonly call: Pick<TracedCall, "kind" | "input"> & Partial<TracedCall>;
+    readonly result: (value: T) => TracedResult;
+    readonly wasGivenUp: () => boolean;
+  },
+): Promise<T> {
+  if (host.tracer === undefined) return run();
+  const { call, ...told } = describe();
+  return host.tracer.trace({ ...call, slot: slot.name, scopeKey: scope.key, sessionId, turnId: id }, run, told);
+}
+
+/** Whether a round ended because somebody gave it up, and not by itself. */
+export function isGivenUp({ turn, callerSignal }: Round): boolean {
+  return turn.signal.aborted || callerSignal?.aborted === true;
+}
