@@ -43,8 +43,8 @@ function readArguments(): Arguments {
     options: {
       data: { type: "string" },
       json: { type: "boolean", default: false },
-      turns: { type: "string", default: "400" },
-      rounds: { type: "string", default: "25" },
+      turns: { type: "string", default: "2000" },
+      rounds: { type: "string", default: "15" },
     },
   });
   return {

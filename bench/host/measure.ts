@@ -23,7 +23,7 @@ export interface Result {
 }
 
 /** Uncounted rounds, after which the code is compiled as far as it will be. */
-const warmUpRounds = 3;
+const warmUpRounds = 10;
 /** So large, in megabytes, that nothing is collected while bytes are counted. */
 const youngGeneration = ["--min-semi-space-size=256", "--max-semi-space-size=256"];
 const bytesPerKilobyte = 1_024;

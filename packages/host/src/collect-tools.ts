@@ -12,10 +12,10 @@ export async function collectTools(
   messages: readonly ModelMessage[],
 ): Promise<TurnTools> {
   const offering = locks.filter(({ slot }) => slot.definition.provider.tools !== undefined);
-  const sets = await callAll(turn, offering, {
+  const sets = await callAll<MemoryToolSet | null | undefined, TurnTools>(turn, offering, {
     call: (lock) => callTools(turn, lock, messages),
     answered: (lock, tools) => qualifyTools(lock.slot, tools, toolUse(turn, lock, messages)),
-    failed: ({ slot }, error): TurnTools => {
+    failed: ({ slot }, error) => {
       if (!turn.signal.aborted) emit(turn, { code: "tools_failed", slot: slot.name, error: describeError(error) });
       return {};
     },
@@ -23,8 +23,7 @@ export async function collectTools(
   turn.signal.throwIfAborted();
   const offered: Record<string, TurnTools[string]> = {};
   for (const [index, tools] of sets.entries()) {
-    const names = Object.keys(tools);
-    if (names.some((name) => Object.hasOwn(offered, name))) {
+    if (Object.keys(tools).some((name) => Object.hasOwn(offered, name))) {
       const slot = offering[index]?.slot.name ?? "";
       emit(turn, { code: "tools_failed", slot, error: { name: "MemoryError", code: "invalid_tools" } });
     } else {
@@ -34,17 +33,17 @@ export async function collectTools(
   return offered;
 }
 
-async function callTools(
-  { channel, auth, sessionId, modelId, told }: Turn,
+function callTools(
+  { channel, modelId, told }: Turn,
   { slot, scope }: SlotLock,
   messages: readonly ModelMessage[],
-): Promise<MemoryToolSet | null | undefined> {
+): Promise<MemoryToolSet | null> | undefined {
   return slot.definition.provider.tools?.({
     channel,
     memory: { scope, slot: slot.name },
     messages: [...messages],
     model: modelId === undefined ? null : { id: modelId },
-    session: Object.freeze({ id: sessionId, auth }),
+    session: told.sessionOfTools,
     turn: told.turn,
   });
 }
@@ -52,7 +51,10 @@ async function callTools(
 function toolUse(turn: Turn, lock: SlotLock, messages: readonly ModelMessage[]): ToolUse {
   const { host, signal, told } = turn;
   return {
-    host: { ...host.capabilities, messages, newCallId: host.randomId, session: told.session },
+    session: told.session,
+    messages,
+    capabilities: host.capabilities,
+    newCallId: host.randomId,
     run: (call, operation, callerSignal) =>
       traced(
         turn,

@@ -14,8 +14,8 @@ export function frozenCopy<T>(value: T, depth = 0): T {
   if (value instanceof Uint8Array) return value.slice() as T;
   if (!isPlainObject(value)) return value;
   const copy: Record<string, unknown> = {};
-  for (const [key, member] of Object.entries(value)) {
-    const copied = frozenCopy(member, depth + 1);
+  for (const key of Object.keys(value)) {
+    const copied = frozenCopy(value[key as keyof T], depth + 1);
     if (key === "__proto__")
       Object.defineProperty(copy, key, { value: copied, enumerable: true }); // a name like any other
     else copy[key] = copied;

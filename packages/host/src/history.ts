@@ -80,8 +80,8 @@ function isShown({ slot, namespaceKey, scopeKey }: RecordAttribution, lock: Slot
 export function toModelMessages(messages: readonly HistoryEntry["message"][]): ModelMessage[] {
   return messages.map((message) => {
     if (message.kind === undefined) return { ...message };
-    const { kind: _, ...shown } = message;
-    return shown as ModelMessage;
+    const { role, content } = message; // what has a kind is the host's own making, and has no more than these
+    return { role, content } as ModelMessage;
   });
 }
 

@@ -214,8 +214,11 @@ export class MemorySession {
   async completeTurn(completion: CompleteTurnInput): Promise<void> {
     const turn = this.#turn;
     if (turn === null || this.#busy) throw new MemoryError("invalid_state", "There is no turn to complete.");
-    const { responseMessages, abortSignal, ...unknown } = completion ?? {};
-    checkOptions("completeTurn()", { abortSignal, ...unknown }, { abortSignal: isSignal });
+    checkOptions("completeTurn()", completion ?? {}, {
+      responseMessages: () => true, // checked as an answer
+      abortSignal: isSignal,
+    });
+    const { responseMessages, abortSignal } = completion ?? {};
     const answer = checkAnswer(responseMessages);
     if (answer.length === 0) {
       throw new MemoryError(
@@ -398,6 +401,7 @@ export class MemorySession {
       input,
       told: {
         session: Object.freeze({ id: this.id, auth, turn: Object.freeze({ id, sequence }) }),
+        sessionOfTools: Object.freeze({ id: this.id, auth }),
         turn: Object.freeze({ id, input, sequence }),
       },
       signal: abort.signal,

@@ -12,6 +12,7 @@ import {
   type ToolModelOutput,
 } from "@keepsake/core";
 import { z } from "zod";
+import type { HostCapabilities } from "./host-capabilities.ts";
 import type { Slot } from "./slots.ts";
 import type { TracedCall } from "./tracer.ts";
 
@@ -56,8 +57,10 @@ export type TurnToolOutput =
 
 /** What the tools of one slot share in one turn. */
 export interface ToolUse {
-  /** Everything of a tool's context but what the single call brings. */
-  readonly host: Omit<MemoryToolContext, "callId" | "toolName" | "abortSignal"> & { readonly newCallId: () => string };
+  readonly session: MemoryToolContext["session"];
+  readonly messages: readonly ModelMessage[];
+  readonly capabilities: HostCapabilities;
+  readonly newCallId: () => string;
   /** Runs a call until it settles, or the turn or the caller gives up. */
   readonly run: (
     call: Required<Pick<TracedCall, "toolName" | "toolDescription" | "callId" | "input">>,
@@ -91,51 +94,49 @@ export function qualifyTools(slot: Slot, tools: MemoryToolSet | null | undefined
   return qualified;
 }
 
-function qualifyTool(
-  name: string,
-  slotDescription: string | undefined,
-  tool: MemoryTool,
-  { host, run, turnSignal }: ToolUse,
-): TurnTool {
+function qualifyTool(name: string, slotDescription: string | undefined, tool: MemoryTool, use: ToolUse): TurnTool {
   const { description, toModelOutput, approval } = tool;
   const inputSchema = asInputSchema(tool.inputSchema, name);
-  const statusOf = approval === undefined ? undefined : approvalStatus(approval, name, host.session, turnSignal);
+  const statusOf = approval === undefined ? undefined : approvalStatus(approval, name, use);
+  const execute = (input: unknown, options: ToolCallOptions = {}): Promise<JsonValue> => {
+    const callId = options.toolCallId ?? use.newCallId();
+    const call = { toolName: name, toolDescription: description, callId, input: () => input };
+    const operation = async (abortSignal: AbortSignal): Promise<JsonValue> => {
+      const parsed = await parseToolInput(inputSchema, input);
+      if ((await statusOf?.(parsed, callId)) === "denied") {
+        throw new MemoryError("denied", "The tool's own policy denies this call.");
+      }
+      const { session, capabilities } = use;
+      const messages = options.messages ?? [...use.messages];
+      const context: MemoryToolContext = { ...capabilities, session, abortSignal, messages, callId, toolName: name };
+      return toJson(await tool.execute(parsed as never, context), name);
+    };
+    return use.run(call, operation, options.abortSignal);
+  };
   return {
     description: slotDescription === undefined ? description : `${slotDescription}\n\n${description}`,
     inputSchema,
-    turnSignal,
-    execute: (input, options = {}) => {
-      const callId = options.toolCallId ?? host.newCallId();
-      const call = { toolName: name, toolDescription: description, callId, input: () => input };
-      const operation = async (abortSignal: AbortSignal): Promise<JsonValue> => {
-        const parsed = await parseToolInput(inputSchema, input);
-        if ((await statusOf?.(parsed, callId)) === "denied") {
-          throw new MemoryError("denied", "The tool's own policy denies this call.");
-        }
-        const { newCallId: _, ...shared } = host;
-        const messages = options.messages ?? [...shared.messages];
-        const context: MemoryToolContext = { ...shared, abortSignal, messages, callId, toolName: name };
-        return toJson(await tool.execute(parsed as never, context), name);
-      };
-      return run(call, operation, options.abortSignal);
-    },
-    ...(toModelOutput === undefined
-      ? {}
-      : { toModelOutput: async ({ output }) => toPlainOutput(await toModelOutput(output as never), name) }),
-    ...(statusOf === undefined
-      ? {}
-      : {
-          // What is not plainly allowed, a person decides; what is denied fails when it runs, for everybody.
-          needsApproval: async (input, { toolCallId }) => {
-            const parsed = await parseToolInput(inputSchema, input).then(
-              (value) => ({ value }),
-              () => undefined, // nobody is asked about a call that will be refused for its input
-            );
-            if (parsed === undefined) return false;
-            const status = await statusOf(parsed.value, toolCallId);
-            return ![undefined, false, "approved", "not-applicable", "denied"].includes(status);
-          },
-        }),
+    turnSignal: use.turnSignal,
+    execute,
+    ...(toModelOutput && {
+      toModelOutput: async ({ output }) => toPlainOutput(await toModelOutput(output as never), name),
+    }),
+    ...(statusOf && { needsApproval: approvalNeed(inputSchema, statusOf) }),
+  };
+}
+
+type StatusOf = (toolInput: unknown, callId: string) => Promise<string | boolean | undefined>;
+
+/** What is not plainly allowed, a person decides; what is denied fails when it runs, for everybody. */
+function approvalNeed(inputSchema: ToolInputSchema, statusOf: StatusOf): NonNullable<TurnTool["needsApproval"]> {
+  return async (input, { toolCallId }) => {
+    const parsed = await parseToolInput(inputSchema, input).then(
+      (value) => ({ value }),
+      () => undefined, // nobody is asked about a call that will be refused for its input
+    );
+    if (parsed === undefined) return false;
+    const status = await statusOf(parsed.value, toolCallId);
+    return ![undefined, false, "approved", "not-applicable", "denied"].includes(status);
   };
 }
 
@@ -143,11 +144,10 @@ function qualifyTool(
 function approvalStatus(
   approval: NonNullable<MemoryTool["approval"]>,
   toolName: string,
-  session: MemoryToolContext["session"],
-  abortSignal: AbortSignal,
-) {
+  { session, turnSignal: abortSignal }: ToolUse,
+): StatusOf {
   const policy = approvalPolicy(approval, toolName);
-  return async (toolInput: unknown, callId: string): Promise<string | boolean | undefined> => {
+  return async (toolInput, callId) => {
     const approvedTools = new Set<string>();
     const status = await policy({ abortSignal, approvedTools, callId, session, toolInput, toolName });
     return typeof status === "object" ? status.type : status;

@@ -8,6 +8,7 @@ import {
   type MemoryNamespaceContext,
   type MemoryScopeContext,
   type MemorySessionInfo,
+  type MemoryToolsContext,
   type MemoryTurn,
   type SessionAuth,
   withDeadline,
@@ -43,7 +44,12 @@ export interface Turn {
   readonly modelId: string | undefined;
   readonly input: readonly HistoryEntry["message"][];
   /** What providers are told of the session and the turn. Frozen, so that no slot can change what another sees. */
-  readonly told: { readonly session: MemorySessionInfo; readonly turn: MemoryTurn };
+  readonly told: {
+    readonly session: MemorySessionInfo;
+    /** What `tools()` is told of it: eve leaves the turn out. */
+    readonly sessionOfTools: MemoryToolsContext["session"];
+    readonly turn: MemoryTurn;
+  };
   /** Aborts when the turn is given up, by its caller's signal or by `cancelTurn`. */
   readonly signal: AbortSignal;
   /** Whoever waits for a provider is told here when the signal aborts: one listener for the whole turn. */
