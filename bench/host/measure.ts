@@ -24,8 +24,11 @@ export interface Result {
 
 /** Uncounted rounds, after which the code is compiled as far as it will be. */
 const warmUpRounds = 10;
-/** So large, in megabytes, that nothing is collected while bytes are counted. */
-const youngGeneration = ["--min-semi-space-size=256", "--max-semi-space-size=256"];
+/**
+ * Garbage is collected before bytes are counted, and none while they are: the young generation is that large, in megabytes.
+ * Where time is measured, nobody asks for a collection: it would throw away compiled code too.
+ */
+const countedHeap = ["--expose-gc", "--min-semi-space-size=256", "--max-semi-space-size=256"];
 const bytesPerKilobyte = 1_024;
 
 /** @throws Error when a system did other work than it was asked for, or when its heap could not be measured. */
@@ -64,7 +67,7 @@ async function playRounds({ rounds, round }: Amount): Promise<Record<SystemName,
 }
 
 async function kilobytesPerTurn(system: SystemName, { round }: Amount): Promise<number> {
-  const process = new SystemProcess(system, youngGeneration);
+  const process = new SystemProcess(system, countedHeap);
   try {
     for (let index = 0; index < warmUpRounds; index += 1) await play(process, round);
     for (let sessions = round.sessions; sessions >= 1; sessions = Math.floor(sessions / 2)) {

@@ -27,11 +27,10 @@ export class SystemProcess {
   /** Rejects when the process ends. */
   readonly #ended: Promise<never>;
 
-  /** @param nodeOptions Beside what every one is given. */
   constructor(system: SystemName, nodeOptions: readonly string[] = []) {
     this.system = system;
     this.#child = fork(join(import.meta.dirname, "worker.ts"), [system], {
-      execArgv: ["--expose-gc", ...nodeOptions],
+      execArgv: [...nodeOptions],
       stdio: ["ignore", process.stderr, process.stderr, "ipc"], // standard output is the benchmark's alone
     });
     this.#ended = once(this.#child, "exit").then(() => {

@@ -1,6 +1,6 @@
 /** Phases in which every slot may keep something: a turn that is completed, and a history that is about to be cut. */
-import { describeError, type MemoryTurnContext } from "@keepsake/core";
-import { callAll, callHandler, type Round } from "./round.ts";
+import { describeError } from "@keepsake/core";
+import { callAll, callHandler, type Handler, type Round } from "./round.ts";
 import type { SlotLock } from "./slots.ts";
 import { emitTimed } from "./turn.ts";
 
@@ -14,15 +14,11 @@ export async function captureAll(
   round: Round & { readonly phase: "turn.completed" | "compaction.requested" },
   locks: readonly SlotLock[],
 ): Promise<readonly CaptureFailure[]> {
-  const { turn, phase, messages } = round;
+  const { turn, phase } = round;
   const capturing = locks.filter(({ slot }) => slot.definition.provider.capture?.[phase] !== undefined);
   const startedAt = turn.host.clock.now();
   const outcomes = await callAll(turn, capturing, {
-    call: (lock) => {
-      const capture = lock.slot.definition.provider.capture?.[phase];
-      const handler = (context: MemoryTurnContext): unknown => capture?.(context as never);
-      return callHandler(round, lock, handler, { kind: "capture", input: () => messages, result: () => ({}) });
-    },
+    call: (lock) => callHandler(round, lock, captureHandler),
     answered: ({ slot }): CaptureFailure | undefined => {
       emitTimed(turn, startedAt, { code: "capture_completed", slot: slot.name, phase });
       return undefined;
@@ -34,3 +30,13 @@ export async function captureAll(
   });
   return outcomes.filter((outcome) => outcome !== undefined);
 }
+
+const captureHandler: Handler = {
+  kind: "capture",
+  invoke: ({ slot }, phase, context) => {
+    const capture = slot.definition.provider.capture?.[phase as "turn.completed"]; // called as eve does, as a function
+    return capture?.(context);
+  },
+  input: ({ messages }) => messages,
+  result: () => ({}),
+};

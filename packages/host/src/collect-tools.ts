@@ -22,14 +22,14 @@ export async function collectTools(
   });
   turn.signal.throwIfAborted();
   const offered: Record<string, TurnTools[string]> = {};
-  for (const [index, tools] of sets.entries()) {
+  sets.forEach((tools, index) => {
     if (Object.keys(tools).some((name) => Object.hasOwn(offered, name))) {
       const slot = offering[index]?.slot.name ?? "";
       emit(turn, { code: "tools_failed", slot, error: { name: "MemoryError", code: "invalid_tools" } });
     } else {
       Object.assign(offered, tools);
     }
-  }
+  });
   return offered;
 }
 

@@ -1,8 +1,8 @@
 /** Phases in which slots recall: at once, and all must succeed. */
-import { describeError, MemoryError, type MemoryRecallMessage, type MemoryTurnContext } from "@keepsake/core";
+import { describeError, MemoryError, type MemoryRecallMessage } from "@keepsake/core";
 import type { RecalledBatch } from "./history.ts";
 import { parseRecallResult } from "./recall-result.ts";
-import { callAll, callHandler, isGivenUp, type Round } from "./round.ts";
+import { callAll, callHandler, type Handler, isGivenUp, type Round } from "./round.ts";
 import type { SlotLock } from "./slots.ts";
 import { emitTimed } from "./turn.ts";
 
@@ -18,7 +18,7 @@ export async function recallAll(round: RecallRound, locks: readonly SlotLock[]):
   const recalling = locks.filter(({ slot }) => slot.definition.provider.recall[phase] !== undefined);
   const startedAt = turn.host.clock.now();
   const outcomes = await callAll<unknown, RecalledBatch | MemoryError>(turn, recalling, {
-    call: (lock) => callRecall(round, lock),
+    call: (lock) => callHandler(round, lock, recallHandler),
     answered: (lock, answer) => {
       const slot = lock.slot.name;
       const messages = parseRecallResult(slot, answer);
@@ -40,24 +40,21 @@ export async function recallAll(round: RecallRound, locks: readonly SlotLock[]):
   });
 }
 
-function callRecall(round: RecallRound, lock: SlotLock): unknown {
-  const { turn, phase } = round;
-  const { name, definition } = lock.slot;
-  const { recall } = definition.provider;
-  // As eve calls them: the first as a method of `recall`, the other as a function.
-  const compactionCompleted = recall["compaction.completed"];
-  const handler = (context: MemoryTurnContext): unknown =>
-    phase === "turn.started" ? recall["turn.started"](context) : compactionCompleted?.(context as never);
-  return callHandler(round, lock, handler, {
-    kind: "recall",
-    input: () => turn.input,
-    result: (answer) => {
-      const messages = parseRecallResult(name, answer);
-      const { messages: records, characters } = sizeOf(messages);
-      return { records, characters, output: () => messages };
-    },
-  });
-}
+const recallHandler: Handler = {
+  kind: "recall",
+  invoke: ({ slot }, phase, context) => {
+    const { recall } = slot.definition.provider;
+    if (phase === "turn.started") return recall["turn.started"](context); // as eve does, as a method of `recall`
+    const compactionCompleted = recall["compaction.completed"]; // and as a function
+    return compactionCompleted?.(context as never);
+  },
+  input: ({ turn }) => turn.input,
+  result: ({ slot }, answer) => {
+    const messages = parseRecallResult(slot.name, answer);
+    const { messages: records, characters } = sizeOf(messages);
+    return { records, characters, output: () => messages };
+  },
+};
 
 /** Whatever a provider throws, its words stay with it: only what kind of error it was goes on. */
 function recallError({ phase }: RecallRound, slot: string, cause: unknown): MemoryError {

@@ -37,65 +37,75 @@ export function callAll<T, R>(
   locks: readonly SlotLock[],
   { call, answered, failed }: SlotCall<T, R>,
 ): Promise<readonly R[]> {
+  if (locks.length === 0) return Promise.resolve([]);
   const { signal, waiting } = turn;
   return new Promise((resolve) => {
-    const results = new Map<SlotLock, R>();
-    const settle = (lock: SlotLock, result: () => R): void => {
-      if (results.has(lock)) return;
-      results.set(lock, result());
-      if (results.size < locks.length) return;
+    const results: R[] = [];
+    const settled = locks.map(() => false);
+    let left = locks.length;
+    const settle = (index: number, result: R): void => {
+      results[index] = result;
+      settled[index] = true;
+      left -= 1;
+      if (left > 0) return;
       waiting.delete(giveUp);
-      resolve(locks.map((each) => results.get(each) as R)); // all are there
+      resolve(results);
     };
-    const fail = (lock: SlotLock, error: unknown): void => settle(lock, () => failed(lock, error));
+    const fail = (lock: SlotLock, index: number, error: unknown): void => {
+      if (settled[index] === false) settle(index, failed(lock, error));
+    };
+    const answer = (lock: SlotLock, index: number, value: T): void => {
+      if (settled[index] === true) return;
+      let result: R;
+      try {
+        result = answered(lock, value);
+      } catch (error) {
+        result = failed(lock, error);
+      }
+      settle(index, result);
+    };
     const giveUp = (reason: unknown): void => {
-      for (const lock of locks) fail(lock, reason);
+      for (const [index, lock] of locks.entries()) fail(lock, index, reason);
     };
-    const answer = (lock: SlotLock, value: T): void =>
-      settle(lock, () => {
-        try {
-          return answered(lock, value);
-        } catch (error) {
-          return failed(lock, error);
-        }
-      });
-    if (locks.length === 0) resolve([]);
     waiting.add(giveUp);
     if (signal.aborted) giveUp(signal.reason);
-    for (const lock of locks) {
-      if (results.has(lock)) continue; // given up, by an earlier slot even
+    locks.forEach((lock, index) => {
+      if (settled[index] === true) return; // given up, by an earlier slot even
       try {
         Promise.resolve(call(lock, signal)).then(
-          (value) => answer(lock, value),
-          (error: unknown) => fail(lock, error),
+          (value) => answer(lock, index, value),
+          (error: unknown) => fail(lock, index, error),
         );
       } catch (error) {
-        fail(lock, error);
+        fail(lock, index, error);
       }
-    }
+    });
   });
 }
 
-/** How a round calls a slot's handler: directly, or watched where somebody watches, until it is given up. */
-export function callHandler(
-  round: Round,
-  lock: SlotLock,
-  handler: (context: MemoryTurnContext) => unknown,
-  describe: Pick<TracedCall, "kind" | "input"> & { readonly result: (answer: unknown) => TracedResult },
-): unknown {
+/** A kind of handler that providers have. */
+export interface Handler {
+  readonly kind: TracedCall["kind"];
+  readonly invoke: (lock: SlotLock, phase: MemoryPhase, context: MemoryTurnContext) => unknown;
+  /** What a watcher may be told of a call, and of its answer. */
+  readonly input: (round: Round) => unknown;
+  readonly result: (lock: SlotLock, answer: unknown) => TracedResult;
+}
+
+/** Calls a slot's handler: directly, or watched where somebody watches. Not held up by it when the caller gives up. */
+export function callHandler(round: Round, lock: SlotLock, { kind, invoke, input, result }: Handler): unknown {
   const { turn, phase, callerSignal } = round;
   if (turn.host.tracer === undefined && callerSignal === undefined) {
-    return handler(handlerContext(round, lock, turn.signal));
+    return invoke(lock, phase, handlerContext(round, lock, turn.signal)); // the turn's end is seen to by callAll
   }
-  const { kind, input, result } = describe;
-  const call = (abortSignal: AbortSignal): unknown => handler(handlerContext(round, lock, abortSignal));
+  const call = (abortSignal: AbortSignal): unknown => invoke(lock, phase, handlerContext(round, lock, abortSignal));
   return traced(
     turn,
     lock,
     () => unlessAborted(turn, call, callerSignal),
     () => ({
-      call: { kind, input, phase, operationId: operationOf(round, lock.slot.name) },
-      result,
+      call: { kind, phase, operationId: operationOf(round, lock.slot.name), input: () => input(round) },
+      result: (answer) => result(lock, answer),
       wasGivenUp: () => isGivenUp(round),
     }),
   );
