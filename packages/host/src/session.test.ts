@@ -391,6 +391,38 @@ describe("completing a turn", () => {
     expect(session.state.nextSequence).toBe(1);
   });
 
+  it("does not wait for a capture once it is given up, and a late failure of it disturbs nobody", async () => {
+    const unhandled: unknown[] = [];
+    const onUnhandled = (reason: unknown): void => void unhandled.push(reason);
+    process.on("unhandledRejection", onUnhandled);
+    const late = Promise.withResolvers<void>();
+    const { events, onEvent } = recorder();
+    const captured: string[] = [];
+    const slots = {
+      a: slotRecalling(() => null, { capture: { "turn.completed": () => late.promise } }),
+      b: slotRecalling(() => null, { capture: { "turn.completed": () => void captured.push("b") }, scope: "b" }),
+    };
+    const session = createMemoryHost({ slots, onEvent }).session();
+    await session.startTurn("one");
+    const completing = session.completeTurn(answer);
+    await new Promise(setImmediate); // the other slot has captured
+    session.cancelTurn();
+    await completing;
+    expect(captured).toEqual(["b"]);
+    expect(events.slice(-3)).toMatchObject([
+      { code: "capture_completed", slot: "b" },
+      { code: "capture_failed", slot: "a", error: { name: "AbortError" } },
+      { code: "turn_completed" },
+    ]);
+    const told = events.length;
+    late.reject(new Error("too late"));
+    await new Promise(setImmediate); // Node reports unhandled rejections before the next round of its loop
+    process.off("unhandledRejection", onUnhandled);
+    expect(unhandled).toEqual([]);
+    expect(events).toHaveLength(told);
+    expect(contents((await session.startTurn("two")).messages)).toEqual(["one", "ok", "two"]);
+  });
+
   it("calls handlers without a receiver, and lets a listener throw", async () => {
     const receivers: unknown[] = [];
     const provider = {
