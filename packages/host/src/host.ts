@@ -8,6 +8,7 @@ import {
   type MemoryEventListener,
   optionIs,
   type Principal,
+  setBounded,
   systemClock,
 } from "@keepsake/core";
 import { defaultNamespace } from "./default-namespace.ts";
@@ -57,6 +58,9 @@ export interface MemoryHost {
   session(options?: SessionOptions): MemorySession;
 }
 
+/** Enough to find out that ids are not random. */
+const maxRecentIds = 1_000;
+
 /**
  * A host for the given slots.
  * @throws MemoryError `invalid_definition` for a slot that cannot work.
@@ -98,6 +102,7 @@ export function createMemoryHost(options: MemoryHostOptions): MemoryHost {
     application: { appRoot, node },
     defaultNamespace: (context) => defaultNamespace(context, globalThis.process?.env ?? {}),
   };
+  const recentIds = new Map<string, true>();
   return {
     session(sessionOptions = {}) {
       checkOptions("session()", sessionOptions, {
@@ -127,8 +132,14 @@ export function createMemoryHost(options: MemoryHostOptions): MemoryHost {
       );
     }
     const id: unknown = randomId();
-    if (typeof id === "string" && id !== "") return id;
-    throw new MemoryError("invalid_options", "randomId() must answer text that is not empty.");
+    if (typeof id !== "string" || id === "") {
+      throw new MemoryError("invalid_options", "randomId() must answer text that is not empty.");
+    }
+    if (recentIds.has(id)) {
+      throw new MemoryError("invalid_state", "randomId() answered the id of another session.");
+    }
+    setBounded(recentIds, id, true, maxRecentIds);
+    return id;
   }
 }
 

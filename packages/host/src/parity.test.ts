@@ -2,6 +2,7 @@
  * The same scripts through the real eve and through this host: what the model is shown, what providers are called with, how
  * calls end. Where ours does something else on purpose, what both do is pinned.
  */
+import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { eveAgent, keepsakeAgent } from "./test-support/parity/agents.ts";
 import { commits } from "./test-support/parity/commits.ts";
@@ -50,6 +51,16 @@ describe.each(Object.entries(scripts))("%s", (_name, group) => {
       }
     },
   );
+});
+
+it("the README lists every difference, by its clause", async () => {
+  const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
+  const listed = [...readme.matchAll(/^\| (\d+\.\d+) \|/gm)].map(([, clause]) => clause);
+  const differing = Object.values(scripts).flatMap((group) =>
+    group.filter(({ differs }) => differs !== undefined).map(({ clause }) => clause),
+  );
+  expect(differing.length).toBeGreaterThan(0);
+  expect(differing.filter((clause) => !listed.includes(clause))).toEqual([]);
 });
 
 it("there are at least sixty", () => {

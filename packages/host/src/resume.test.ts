@@ -228,6 +228,12 @@ describe("a state", () => {
     expect(host.session({ id, state }).id).toBe(id);
   });
 
+  it("is not begun anew by ids that repeat", () => {
+    const host = createMemoryHost({ slots: {}, randomId: () => "S" });
+    expect(host.session().id).toBe("S");
+    expect(() => host.session()).toThrow(expect.objectContaining({ code: "invalid_state" }));
+  });
+
   it.each([
     ["turn", {}],
     ["turn", { sequence: 0 }],

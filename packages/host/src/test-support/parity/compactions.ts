@@ -48,6 +48,25 @@ export const compactions: readonly ParityScript[] = [
   },
   {
     clause: "8.2",
+    title: "what is kept of the conversation between turns",
+    scene: () => ({
+      slots: { notes: slot({}) },
+      play: async (agent) => {
+        await agent.turn("one");
+        await agent.turn("two");
+        await agent.compact();
+        await agent.turn("three");
+      },
+    }),
+    look: (traces) => prompts(traces).at(-1),
+    differs: {
+      because: "a question that was answered is not asked again",
+      eve: ["user: (summary)", "assistant: SUMMARY", "assistant: ok", "user: two", "user: three"],
+      keepsake: ["user: (summary)", "assistant: SUMMARY", "assistant: ok", "user: three"],
+    },
+  },
+  {
+    clause: "8.2",
     title: "within a turn",
     scene: () => ({
       slots: { notes: whole() },
