@@ -34,12 +34,37 @@ describe("between turns", () => {
     expect(contents((await session.startTurn("three")).messages).at(-1)).toBe("three");
   });
 
-  it("sums up at least one message, and the summary of the time before", async () => {
+  it("does nothing, and asks nobody, where there are no more messages than are to be kept", async () => {
     const session = sessionOf({});
     await talk(session, "one");
-    expect(contents((await session.compact({ summarize })).messages)).toEqual([summary, "said: one", "ok"]);
-    const again = await session.compact({ summarize, keepMessages: 0 });
-    expect(contents(again.messages)).toEqual([summary, `said: ${summary}, said: one, ok`]);
+    const never = () => {
+      throw new Error("was asked");
+    };
+    for (const keepMessages of [2, 10, undefined]) {
+      const options = keepMessages === undefined ? {} : { keepMessages };
+      expect(await session.compact({ summarize: never, ...options })).toMatchObject({ compacted: false });
+    }
+    expect(contents((await session.compact({ summarize, keepMessages: 1 })).messages)).toEqual([
+      summary,
+      "said: one",
+      "ok",
+    ]);
+  });
+
+  it("sums up an earlier summary with what came after it, whole, and never alone", async () => {
+    const { events, onEvent } = recorder();
+    const session = sessionOf({}, { onEvent });
+    await talk(session, "one", "two");
+    await session.compact({ summarize, keepMessages: 2 });
+    const compact = async (keepMessages: number) =>
+      contents((await session.compact({ summarize, keepMessages })).messages);
+    const first = [summary, "said: one, ok", "two", "ok"];
+    for (const keepMessages of [4, 3, 2]) expect(await compact(keepMessages)).toEqual(first);
+    expect(await compact(1)).toEqual([summary, `said: ${summary}, said: one, ok, two`, "ok"]);
+    expect(events.filter(({ code }) => code === "compaction_completed").map(({ counts }) => counts)).toEqual([
+      { messages: 2 },
+      { messages: 3 },
+    ]);
   });
 
   it("keeps no tool's answer without its call", async () => {
@@ -62,13 +87,13 @@ describe("between turns", () => {
     const session = sessionOf({
       notes: slotRecalling(() => null, { capture: { "compaction.requested": () => void asked++ } }),
     });
-    expect(await session.compact({ summarize })).toEqual({ compacted: false, messages: [] });
+    expect(await session.compact({ summarize, keepMessages: 1 })).toEqual({ compacted: false, messages: [] });
     await talk(session, "one");
     session.clear();
-    expect(await session.compact({ summarize })).toEqual({ compacted: false, messages: [] });
+    expect(await session.compact({ summarize, keepMessages: 1 })).toEqual({ compacted: false, messages: [] });
     expect(asked).toBe(0);
     await talk(session, "two");
-    await session.compact({ summarize });
+    await session.compact({ summarize, keepMessages: 1 });
     expect(asked).toBe(1);
   });
 
@@ -86,7 +111,7 @@ describe("between turns", () => {
     });
     const session = sessionOf({ notes });
     await talk(session, "one");
-    await session.compact({ summarize: () => "S1", usageInputTokens: 900 });
+    await session.compact({ summarize: () => "S1", keepMessages: 1, usageInputTokens: 900 });
     await session.compact({ summarize: () => "S2", keepMessages: 0 });
     expect(calls).toEqual([
       [
@@ -126,7 +151,7 @@ describe("between turns", () => {
     await session.completeTurn(answer);
     const state = JSON.parse(JSON.stringify(session.state));
     const resumed = createMemoryHost({ slots: { notes } }).session({ auth: person("cleo"), state });
-    await resumed.compact({ summarize });
+    await resumed.compact({ summarize, keepMessages: 1 });
     expect(seen).toEqual([['["user","test",null,"ben"]', { current: person("ben"), initiator: person("ann") }]]);
   });
 });
@@ -158,12 +183,12 @@ describe("within a turn", () => {
     const session = sessionOf({});
     await talk(session, "one");
     await session.startTurn("two");
-    await session.compact({ summarize, responseMessages: [asked] });
+    await session.compact({ summarize, keepMessages: 1, responseMessages: [asked] });
     for (const responseMessages of [[done], [done, asked]]) {
       await expect(session.completeTurn({ responseMessages })).rejects.toMatchObject({ code: "invalid_input" });
     }
     await session.completeTurn({ responseMessages: [asked, done] });
-    expect(session.state.history.filter(({ message }) => message.role === "assistant")).toHaveLength(4);
+    expect(session.state.history.filter(({ message }) => message.role === "assistant")).toHaveLength(3);
   });
 
   it("goes on after a restart, with the answer that was taken", async () => {
@@ -173,7 +198,7 @@ describe("within a turn", () => {
     await session.startTurn("two");
     await session.compact({ summarize: () => "short", keepMessages: 0, responseMessages: [asked] });
     const state = JSON.parse(JSON.stringify(session.state));
-    const resumed = createMemoryHost({ slots }).session({ state });
+    const resumed = createMemoryHost({ slots }).session({ auth: person("ann"), state });
     const { messages } = await resumed.resumeTurn();
     expect(contents(messages)).toEqual(["memory", summary, "short", "two"]);
     await resumed.completeTurn({ responseMessages: [asked, done] });
@@ -202,12 +227,12 @@ describe("a compaction that fails", () => {
       );
       await talk(session, "one", "two");
       const before = session.state;
-      await expect(session.compact({ summarize, ...options })).rejects.toMatchObject(failure);
+      await expect(session.compact({ summarize, keepMessages: 1, ...options })).rejects.toMatchObject(failure);
       expect(session.state).toEqual(before);
       expect(events.at(-1)?.code).toBe("compaction_failed");
       expect(JSON.stringify(events)).not.toContain("4711");
       await session.startTurn("three");
-      await expect(session.compact({ summarize, ...options })).rejects.toMatchObject(failure);
+      await expect(session.compact({ summarize, keepMessages: 1, ...options })).rejects.toMatchObject(failure);
       await session.completeTurn(answer);
       expect(session.state.nextSequence).toBe(3);
     },
@@ -223,7 +248,9 @@ describe("a compaction that fails", () => {
       queueMicrotask(() => controller.abort("enough"));
       return new Promise<string>(() => {});
     };
-    await expect(session.compact({ summarize: hangs, abortSignal: controller.signal })).rejects.toBe("enough");
+    await expect(session.compact({ summarize: hangs, keepMessages: 1, abortSignal: controller.signal })).rejects.toBe(
+      "enough",
+    );
     expect(events.at(-1)?.code).toBe("compaction_cancelled");
     await session.completeTurn(answer);
     expect(events.at(-1)?.code).toBe("turn_completed");
@@ -234,7 +261,7 @@ describe("a compaction that fails", () => {
     const session = sessionOf({}, { onEvent });
     await talk(session, "one");
     await session.startTurn("two");
-    const compacting = session.compact({ summarize: () => new Promise<string>(() => {}) });
+    const compacting = session.compact({ summarize: () => new Promise<string>(() => {}), keepMessages: 1 });
     session.cancelTurn();
     await expect(compacting).rejects.toMatchObject({ name: "AbortError" });
     expect(events.slice(-2).map(({ code }) => code)).toEqual(["compaction_cancelled", "turn_cancelled"]);
@@ -269,9 +296,9 @@ describe("a compaction that fails", () => {
     const session = sessionOf({});
     await talk(session, "one");
     const { promise, resolve } = Promise.withResolvers<string>();
-    const compacting = session.compact({ summarize: () => promise });
+    const compacting = session.compact({ summarize: () => promise, keepMessages: 1 });
     const refused = { code: "invalid_state" };
-    await expect(session.compact({ summarize })).rejects.toMatchObject(refused);
+    await expect(session.compact({ summarize, keepMessages: 1 })).rejects.toMatchObject(refused);
     await expect(session.startTurn("two")).rejects.toMatchObject(refused);
     await expect(session.resumeTurn()).rejects.toMatchObject(refused);
     expect(() => session.clear()).toThrow(expect.objectContaining(refused));

@@ -17,7 +17,7 @@ export interface CompactOptions {
     messages: ModelMessage[],
     options: { readonly abortSignal: AbortSignal },
   ) => string | Promise<string>;
-  /** How many messages at the end stay as they are, at most. Default 10. */
+  /** How many messages at the end stay as they are, at most. Default 10. Where there are no more, nothing is done. */
   readonly keepMessages?: number;
   /** Within a turn: all that the model loop has added so far, as `completeTurn` will be given it. */
   readonly responseMessages?: readonly ModelMessage[];
@@ -47,12 +47,18 @@ export interface CompactionInput {
   readonly options: CompactOptions;
 }
 
+/** A shorter history, and how many messages its summary stands for. */
+export interface Compaction {
+  readonly history: History;
+  readonly summedUp: number;
+}
+
 /**
  * The compacted history: records first, then the summary, then what is kept; `null` where there is nothing to sum up.
  * Every slot may capture before, and recall after; the history changes only if all of them succeed.
  * @throws MemoryError `compaction_failed`, `invalid_recall`; whatever `summarize` throws; a signal's reason.
  */
-export async function compactHistory(input: CompactionInput): Promise<History | null> {
+export async function compactHistory(input: CompactionInput): Promise<Compaction | null> {
   const { turn, isOpen, locks, history, ordinal, sequence, options } = input;
   const { summarize, keepMessages = 10, usageInputTokens = null, abortSignal: callerSignal } = options;
   const said = history.filter(({ record }) => record === undefined);
@@ -84,7 +90,7 @@ export async function compactHistory(input: CompactionInput): Promise<History | 
   const shorter = [...records, ...checkpoint(summary), ...kept];
   const completed = { ...round({ modelId }), messages: project(shorter, locks) };
   const recalled = takeRecalled(shorter, await recallAll({ ...completed, phase: "compaction.completed" }, locks));
-  return place(recalled, { beforeInput: isOpen });
+  return { history: place(recalled, { beforeInput: isOpen }), summedUp: older.length };
 }
 
 /** What stands for the older part, in the shape that providers written for eve know. */
@@ -98,23 +104,27 @@ function checkpoint(summary: string): History {
 }
 
 /**
- * At least one message is summed up, and never a tool's answer kept without its call. What the open turn was asked is kept,
- * however long ago that was.
+ * A summary stays with its heading, and no tool's answer is kept without its call. What the open turn was asked is kept,
+ * however long ago that was. A summary alone is not summed up again.
  */
 function split(
   said: History,
   { keepMessages, inputLength }: { readonly keepMessages: number; readonly inputLength: number },
 ): { readonly older: History; readonly kept: History } {
-  let start = Math.max(said.length - keepMessages, Math.min(said.length, 1));
+  let start = Math.max(said.length - keepMessages, 0);
+  if (isHeading(said[start - 1])) start += 1;
   while (said[start]?.message.role === "tool") start += 1;
   const inputEnd = inputLength === 0 ? said.length : lastUserIndex(said) + 1;
   const inputStart = inputEnd - inputLength;
-  if (start <= inputStart) return { older: said.slice(0, start), kept: said.slice(start) };
   const afterInput = Math.max(start, inputEnd);
-  return {
-    older: [...said.slice(0, inputStart), ...said.slice(inputEnd, afterInput)],
-    kept: [...said.slice(inputStart, inputEnd), ...said.slice(afterInput)],
-  };
+  const older =
+    start <= inputStart ? said.slice(0, start) : [...said.slice(0, inputStart), ...said.slice(inputEnd, afterInput)];
+  if (older.length === 2 && isHeading(older[0])) return { older: [], kept: said };
+  return { older, kept: said.filter((entry) => !older.includes(entry)) };
+}
+
+function isHeading(entry: HistoryEntry | undefined): boolean {
+  return entry?.message.kind === "context.compaction";
 }
 
 /** New records come right before what the open turn was asked, and between turns at the end. */

@@ -53,7 +53,7 @@ describe("as documented, and not as eve does", () => {
     expect(records).toHaveLength(200 + 4 * 200);
     expect(records.filter(({ message }) => message.content === "version 4")).toHaveLength(200);
     expect(asked).toBe(0);
-    await session.compact({ summarize: () => "short" });
+    await session.compact({ summarize: () => "short", keepMessages: 1 });
     expect(asked).toBe(2);
   });
 
@@ -106,7 +106,9 @@ describe("as eve does, and not as documented", () => {
     await session.startTurn("one");
     await session.completeTurn(answer);
     const before = session.state;
-    await expect(session.compact({ summarize: () => "short" })).rejects.toMatchObject({ code: "compaction_failed" });
+    await expect(session.compact({ summarize: () => "short", keepMessages: 1 })).rejects.toMatchObject({
+      code: "compaction_failed",
+    });
     expect(session.state).toEqual(before);
     expect(JSON.stringify(session.state)).not.toContain("short");
   });
@@ -121,7 +123,7 @@ describe("as eve does, and not as documented", () => {
       await session.startTurn(text);
       await session.completeTurn(answer);
     }
-    await session.compact({ summarize: () => "short" });
+    await session.compact({ summarize: () => "short", keepMessages: 1 });
     expect(seen).toEqual([{ id: "turn_1", sequence: 1, input: [{ role: "user", kind: "user", content: "two" }] }]);
   });
 

@@ -136,6 +136,11 @@ describe("an agent's folder", () => {
     await expectRefusal(slotsFromFolder(agent), { code: "not_configured", says: /neither .*\. Add one/ });
   });
 
+  it("of slots that has none is refused", async () => {
+    await write({ "memory/more/profile.ts": slot(), "memory/profile.test.ts": slot(), "memory/notes.json": "{}" });
+    await expectRefusal(slotsFromFolder(agent), { code: "not_configured", says: /memory" has no slot\. Add a file/ });
+  });
+
   it("that does not exist is refused", async () => {
     const nowhere = join(agent, "nowhere");
     await expectRefusal(slotsFromFolder(nowhere), { code: "not_configured", says: /nowhere" cannot be read\. Give/ });
@@ -180,8 +185,6 @@ describe("a slot's file", () => {
   it.each([
     ["something else", "export default { scope: 's', provider: {} };"],
     ["text", "export default 'likes tea';"],
-    ["nothing", "export {};"],
-    ["only by name", slot().replace("export default", "export const profile =")],
     ["a definition that was not made with defineMemory", `export default ${definition("d")};`],
     ["a function that answers something else", "export default () => ({ scope: 's' });"],
     ["a function that answers nothing", "export default async () => {};"],
@@ -190,6 +193,17 @@ describe("a slot's file", () => {
     await expectRefusal(slotsFromFolder(agent), {
       code: "invalid_definition",
       says: /default export of ".*profile\.ts" is no memory slot\. Make it with defineMemory\(\)/,
+    });
+  });
+
+  it.each([
+    ["nothing", "export {};"],
+    ["only by name", slot().replace("export default", "export const profile =")],
+  ])("that exports %s is refused", async (_, text) => {
+    await write({ "memory/profile.ts": text });
+    await expectRefusal(slotsFromFolder(agent), {
+      code: "invalid_definition",
+      says: /profile\.ts" has no default export\. Export the slot as its default/,
     });
   });
 

@@ -29,7 +29,7 @@ const notASlot = /\.(?:test|spec)\.[mc]?[jt]s$|\.d\.[mc]?ts$/;
  * Node that strips types (22.18, 24) or a loader. A default export may also be a function that answers the definition.
  * @param folder The agent's folder, such as `agent`; relative to the working directory.
  * @throws MemoryError `invalid_definition` for both forms at once, a name that cannot be one, two files of one slot, a file
- * that exports no memory, and an extension with memory; `not_configured` where there is neither form, or no such folder;
+ * that exports no memory, and an extension with memory; `not_configured` where there is neither form, no slot or no such folder;
  * `invalid_options`. What a file throws while it is loaded is passed on.
  */
 export async function slotsFromFolder(
@@ -58,6 +58,9 @@ export async function slotsFromFolder(
   if (flat.length === 0 && named === undefined) {
     throw new MemoryError("not_configured", `"${folder}" has neither memory.ts nor memory/. Add one of them.`);
   }
+  if (named?.length === 0) {
+    throw new MemoryError("not_configured", `"${join(folder, "memory")}" has no slot. Add a file such as profile.ts.`);
+  }
   const files =
     named === undefined ? flat.map((file) => join(folder, file)) : named.map((file) => join(folder, "memory", file));
   const slots: Record<string, MemoryDefinition> = {};
@@ -84,6 +87,13 @@ async function loadSlot(file: string, slot: string): Promise<MemoryDefinition> {
   const module: { readonly default?: unknown } = await import(pathToFileURL(file).href);
   const exported = isCompiledToCommonJs(module.default) ? module.default.default : module.default;
   const definition: unknown = typeof exported === "function" ? await exported() : exported;
+  if (exported === undefined) {
+    throw new MemoryError(
+      "invalid_definition",
+      `"${file}" has no default export. Export the slot as its default; keep other files outside of the folder.`,
+      { slot },
+    );
+  }
   if (!isDefinedMemory(definition)) {
     throw new MemoryError(
       "invalid_definition",

@@ -41,13 +41,13 @@ export interface MemoryHostOptions extends Partial<HostCapabilities> {
 export interface SessionOptions {
   /** The verified caller. Left out, `null` and `undefined` are nobody. */
   readonly auth?: Principal | null | undefined;
-  readonly channel?: MemoryChannel;
+  readonly channel?: MemoryChannel | undefined;
   /** The model that is spoken to, which providers may want to know. */
-  readonly modelId?: string;
+  readonly modelId?: string | undefined;
   /** Only to go on with a session: its id, which the host made. Never without the `state`. */
-  readonly id?: string;
+  readonly id?: string | undefined;
   /** Goes on with a session, in this process or another. */
-  readonly state?: SessionState;
+  readonly state?: SessionState | undefined;
 }
 
 export interface MemoryHost {

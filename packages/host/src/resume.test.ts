@@ -1,5 +1,6 @@
 /** A session that is kept: what another process can do with it, and how a person is taken out of it. */
 import { defineTool, type MemoryTurnContext, type ModelMessage } from "@keepsake/core";
+import { scopeKey } from "@keepsake/core/keys";
 import { byPrincipal } from "@keepsake/core/scope";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -39,7 +40,9 @@ describe("a turn that a process left open", () => {
     text = "likes coffee";
     const { events, onEvent } = recorder();
     const resumed = createMemoryHost({ slots, onEvent }).session({ auth: person("cleo"), state, id: session.id });
-    const again = await resumed.resumeTurn();
+    await expect(resumed.resumeTurn()).rejects.toMatchObject({ code: "invalid_state" });
+    await expect(resumed.resumeTurn({ auth: null })).rejects.toMatchObject({ code: "invalid_state" });
+    const again = await resumed.resumeTurn({ auth: person("ben") });
     expect(again.messages).toEqual(first.messages);
     expect(contents(again.messages)).toEqual(["likes tea", "and more", "on the start page", "hello"]);
     expect([again.id, again.sequence]).toEqual(["turn_0", 0]);
@@ -283,7 +286,7 @@ describe("purgeState", () => {
       "everyone's",
       "two",
     ]);
-    const resumed = host.session({ state: purged });
+    const resumed = host.session({ auth: person("ben"), state: purged });
     expect(contents((await resumed.resumeTurn()).messages)).toContain("secret of ben");
   });
 
@@ -293,7 +296,7 @@ describe("purgeState", () => {
     expect(JSON.stringify(purged)).not.toContain("secret of ben");
     expect(purged.turn?.locks.map(({ slot }) => slot)).toEqual(["t"]);
     expect(Object.keys(purged.turn?.open?.recalled ?? {})).toEqual(["t"]);
-    const resumed = host.session({ state: purged });
+    const resumed = host.session({ auth: person("ben"), state: purged });
     expect(contents((await resumed.resumeTurn()).messages)).toEqual(["everyone's", "one", "ok", "everyone's", "two"]);
     await resumed.completeTurn(answer);
   });
@@ -301,8 +304,10 @@ describe("purgeState", () => {
   it("changes nothing where there is nothing, and refuses what is no key or no state", async () => {
     const { session, keys } = await sharedSession();
     const state = throughJson(session);
-    expect(purgeState(state, "memscope1_other")).toEqual(state);
-    expect(() => purgeState(state, " ")).toThrow(expect.objectContaining({ code: "invalid_scope" }));
+    expect(purgeState(state, scopeKey({ namespace: "other", scope: "ann" }))).toEqual(state);
+    for (const key of [" ", "ann", "memscope1_other", `${keys.ann}x`, keys.ann?.slice(0, -1)]) {
+      expect(() => purgeState(state, key as string)).toThrow(expect.objectContaining({ code: "invalid_scope" }));
+    }
     expect(() => purgeState({} as never, keys.ann ?? "")).toThrow(expect.objectContaining({ code: "invalid_state" }));
   });
 });

@@ -129,10 +129,11 @@ class RealSession {
   /** What a session would show that goes on from here in a host whose slots recall nothing. */
   async shownTo(caller: CallerName, said: Said): Promise<unknown> {
     const session = this.#host({ recallsNothing: true }).session({ state: this.savedState() });
-    const isOpen = this.session.state.turn?.open !== undefined;
-    const { messages } = isOpen
-      ? await session.resumeTurn()
-      : await session.startTurn(said.content as UserContent, { auth: callers[caller] });
+    const { turn } = this.session.state;
+    const { messages } =
+      turn?.open !== undefined
+        ? await session.resumeTurn({ auth: turn.caller })
+        : await session.startTurn(said.content as UserContent, { auth: callers[caller] });
     return messages;
   }
 
@@ -605,7 +606,8 @@ const resumeTurn = planOf(["tools"]).map(
   (plan) =>
     new Command(`resumeTurn${described(plan)}`, isInterrupted, async (model, real) => {
       const expected = model.resume(plan);
-      const attempt = await real.attempt(plan, () => real.session.resumeTurn({ abortSignal: real.abort.signal }));
+      const auth = callers[model.latest?.caller ?? "nobody"];
+      const attempt = await real.attempt(plan, () => real.session.resumeTurn({ auth, abortSignal: real.abort.signal }));
       expectSame(expected, attempt, plan, real);
       if (expected.outcome.kind === "ready") real.turnAbort = real.abort;
     }),
@@ -752,7 +754,10 @@ const misfits: readonly Command[] = [
     (session) => session.resumeTurn(),
   ),
   misfit("resumeTurn with an aborted signal", isInterrupted, reason, (session) =>
-    session.resumeTurn({ abortSignal: AbortSignal.abort(reason) }),
+    session.resumeTurn({ auth: session.state.turn?.caller, abortSignal: AbortSignal.abort(reason) }),
+  ),
+  misfit("resumeTurn by another caller", isInterrupted, "invalid_state", (session) =>
+    session.resumeTurn({ auth: { principalType: "user", authenticator: "app", principalId: "eve", attributes: {} } }),
   ),
   misfit("completeTurn without a turn", isBetweenTurns, "invalid_state", (session) =>
     session.completeTurn({ responseMessages: [{ role: "assistant", content: "to nobody" }] }),

@@ -55,6 +55,8 @@ export interface StartTurnOptions {
 }
 
 export interface ResumeTurnOptions {
+  /** The verified caller, who must be the one of the turn. Left out: the session's caller. */
+  readonly auth?: Principal | null | undefined;
   /** Ends the turn and its tools. */
   readonly abortSignal?: AbortSignal;
 }
@@ -165,7 +167,7 @@ export class MemorySession {
     const { abortSignal, context = [] } = options;
     abortSignal?.throwIfAborted();
     const said: Spoken = {
-      caller: "auth" in options ? checkPrincipal(options.auth ?? null) : this.#input.caller,
+      caller: this.#callerIn(options),
       input: Object.freeze([
         ...context.map((content) => spoken("context.instruction", content)),
         spoken("user", frozenCopy(input)),
@@ -191,15 +193,20 @@ export class MemorySession {
   /**
    * Goes on with a turn that was left open in a state: in the scopes that it was locked to, with what it recalled then.
    * Nothing is recalled again; the tools are made anew.
-   * @throws MemoryError `invalid_state` where no turn was left open. The signal's reason when the turn is aborted.
+   * @throws MemoryError `invalid_state` where no turn was left open, or by another caller. The signal's reason when the turn
+   * is aborted.
    */
   async resumeTurn(options: ResumeTurnOptions = {}): Promise<MemoryTurnHandle> {
     this.#refuseWhileBusy();
-    checkOptions("resumeTurn()", options, { abortSignal: isSignal });
+    checkOptions("resumeTurn()", options, {
+      auth: () => true, // checked as a caller
+      abortSignal: isSignal,
+    });
     const { turn: state, history } = this.#state;
     if (this.#turn?.interrupted !== true || state === null) {
       throw new MemoryError("invalid_state", "There is no interrupted turn to resume.");
     }
+    this.#refuseUnlessSame({ caller: this.#callerIn(options), input: state.input });
     options.abortSignal?.throwIfAborted();
     const turn = this.#openTurn(state, options);
     return this.#makeReady(turn, "turn_resumed", async () => ({ locks: this.#locks(), history }));
@@ -259,11 +266,14 @@ export class MemorySession {
     checkOptions("compact()", options, {
       summarize: optionIs.callable,
       keepMessages: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
-      responseMessages: (value) => checkAnswer(value) !== undefined && this.#turn !== null,
+      responseMessages: (value) => checkAnswer(value) !== undefined,
       usageInputTokens: (value) => typeof value === "number" && value >= 0,
       abortSignal: isSignal,
     });
     if (options.summarize === undefined) throw new MemoryError("invalid_options", "compact() needs summarize.");
+    if (options.responseMessages !== undefined && this.#turn === null) {
+      throw new MemoryError("invalid_options", "responseMessages belong to an open turn, and none is open.");
+    }
     options.abortSignal?.throwIfAborted();
     const open = this.#turn;
     const turn = open ?? this.#latestTurn();
@@ -288,10 +298,10 @@ export class MemorySession {
       for (const signal of [turn.signal, options.abortSignal]) signal?.throwIfAborted();
       if (compacted === null) return { compacted: false, messages: toModelMessages(project(history, locks)) };
       const answered = answer.length === 0 ? {} : { answered: answerState(answer) };
-      this.#state = withOpenTurn(withCompaction(this.#state, compacted), answered);
-      const counts = { messages: history.length - compacted.length };
+      this.#state = withOpenTurn(withCompaction(this.#state, compacted.history), answered);
+      const counts = { messages: compacted.summedUp };
       emitTimed(turn, startedAt, { code: "compaction_completed", counts });
-      return { compacted: true, messages: toModelMessages(project(compacted, locks)) };
+      return { compacted: true, messages: toModelMessages(project(compacted.history, locks)) };
     } catch (error) {
       if (turn.signal.aborted || options.abortSignal?.aborted === true) {
         emitTimed(turn, startedAt, { code: "compaction_cancelled" });
@@ -414,6 +424,10 @@ export class MemorySession {
     return turn;
   }
 
+  #callerIn(options: Pick<StartTurnOptions, "auth">): Principal | null {
+    return "auth" in options ? checkPrincipal(options.auth ?? null) : this.#input.caller;
+  }
+
   /** What a call between turns belongs to. */
   #latestTurn(): Turn {
     return this.#openTurn(this.#state.turn ?? { sequence: 0, caller: this.#input.caller, input: [] });
@@ -448,7 +462,7 @@ export class MemorySession {
     if (JSON.stringify([spoken.caller, spoken.input]) === JSON.stringify([caller, input])) return;
     throw new MemoryError(
       "invalid_state",
-      "An interrupted turn is open. Start it again with the same caller and input, resume it, or cancel it.",
+      "An interrupted turn is open. Its own caller may resume it, or start it again with the same input; or cancel it.",
     );
   }
 

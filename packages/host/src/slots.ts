@@ -41,8 +41,8 @@ export function parseSlots(slots: Readonly<Record<string, MemoryDefinition>>): r
       if (!slotName.test(name)) {
         throw new MemoryError(
           "invalid_definition",
-          "A memory slot's name starts with an ASCII letter and goes on with letters, digits, underscores or dashes, " +
-            "64 characters at most.",
+          `"${name}" cannot be a memory slot's name: it starts with an ASCII letter and goes on with letters, digits, ` +
+            "underscores or dashes, 64 characters at most.",
         );
       }
       if (!isDefinedMemory(definition)) {

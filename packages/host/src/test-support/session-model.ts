@@ -438,16 +438,20 @@ export class SessionModel {
   }
 
   /**
-   * The last `keepMessages` of what was said stay, but for answers of tools at their beginning, whose calls are cut. At least
-   * one message is cut. What the open turn was asked stays always.
+   * The last `keepMessages` of what was said stay, but for answers of tools at their beginning, whose calls are cut, and for
+   * a summary whose heading is. What the open turn was asked stays always. A summary is not cut alone.
    */
   #split(history: readonly Entry[], keepMessages: number): { cut: readonly Entry[]; kept: readonly Entry[] } {
     const said = history.filter(({ record }) => record === undefined);
     const asked = this.open ? (this.latest?.input ?? []) : [];
-    let keptFrom = Math.max(1, said.length - keepMessages);
+    const isHeading = (entry: Entry | undefined): boolean => entry?.message.kind === "context.compaction";
+    let keptFrom = Math.max(0, said.length - keepMessages);
+    if (isHeading(said[keptFrom - 1])) keptFrom += 1;
     while (said[keptFrom]?.message.role === "tool") keptFrom += 1;
     const isKept = (entry: Entry, index: number): boolean => index >= keptFrom || asked.includes(entry);
-    return { cut: said.filter((entry, index) => !isKept(entry, index)), kept: said.filter(isKept) };
+    const cut = said.filter((entry, index) => !isKept(entry, index));
+    if (cut.length === 2 && isHeading(cut[0])) return { cut: [], kept: said };
+    return { cut, kept: said.filter(isKept) };
   }
 
   #calls(

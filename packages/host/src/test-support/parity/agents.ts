@@ -121,7 +121,7 @@ export function keepsakeAgent(slots: Slots, traces: Trace[], appRoot: string): P
   };
   return {
     turn: (text, options = {}) => ending(() => turn(text, options), options.abortSignal),
-    compact: () => ending(async () => session?.compact({ summarize, keepMessages: 1 })),
+    compact: (keepMessages = 1) => ending(async () => session?.compact({ summarize, keepMessages })),
     clear: () => ending(async () => session?.clear()),
   };
 }

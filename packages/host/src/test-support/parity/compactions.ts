@@ -206,8 +206,8 @@ export const compactions: readonly ParityScript[] = [
       },
       play: async (agent) => {
         await agent.turn("one");
-        await agent.compact();
-        await agent.compact();
+        await agent.compact(1);
+        await agent.compact(0);
         await agent.turn("two");
       },
     }),

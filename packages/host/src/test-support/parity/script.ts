@@ -22,7 +22,8 @@ export interface TurnOptions {
 /** An agent with memory, whichever host runs it. How a call ended stands in the trace; none throws. */
 export interface ParityAgent {
   turn(text: string, options?: TurnOptions): Promise<void>;
-  compact(): Promise<void>;
+  /** @param keepMessages How many messages ours keeps; eve keeps one, whatever is asked. Default 1. */
+  compact(keepMessages?: number): Promise<void>;
   clear(): Promise<void>;
 }
 
