@@ -97,7 +97,12 @@ function streamOf(reply: Reply, abortSignal: AbortSignal | undefined): ReadableS
         controller.enqueue({ type: "text-start", id });
         for (const delta of text.match(/\S+\s*/g) ?? []) controller.enqueue({ type: "text-delta", id, delta });
         if (typeof reply !== "string") {
-          abortSignal?.addEventListener("abort", () => controller.error(abortSignal.reason), { once: true });
+          const stillThinking = setInterval(() => {}, 60_000); // as a connection would, it keeps the process alive
+          const stop = (): void => {
+            clearInterval(stillThinking);
+            controller.error(abortSignal?.reason);
+          };
+          abortSignal?.addEventListener("abort", stop, { once: true });
           return;
         }
         controller.enqueue({ type: "text-end", id });
