@@ -1,6 +1,6 @@
 /** One channel for what providers, engine and host want an operator to know. Codes, counts and durations; never content. */
 import type { MemoryPhase } from "./contract.ts";
-import { MemoryError, type MemoryErrorCode, sanitizeCause } from "./errors.ts";
+import { type MemoryErrorCode, sanitizeCause } from "./errors.ts";
 
 /** Stable codes. `design/event-codes.json` says what each means; codes are only ever added. */
 export const memoryEventCodes = [
@@ -60,5 +60,5 @@ export function emitEvent(listener: MemoryEventListener | undefined, event: Memo
 
 /** What an event may say of an error. */
 export function describeError(error: unknown): NonNullable<MemoryEvent["error"]> {
-  return MemoryError.isInstance(error) ? { name: error.name, code: error.code } : sanitizeCause(error);
+  return sanitizeCause(error);
 }

@@ -1,24 +1,25 @@
 /** What the model loop added to a turn, given whole each time: to compact within the turn, and to complete it. */
 import { MemoryError, type ModelMessage } from "@keepsake/core";
 import { textDigest } from "@keepsake/core/keys";
-import { frozenCopy } from "./frozen-copy.ts";
-import type { History } from "./history.ts";
-import { isMessage } from "./schemas.ts";
+import { canonicalJson } from "./canonical-json.ts";
+import type { History, HistoryEntry } from "./history.ts";
+import { readAnswerMessage } from "./schemas.ts";
 import type { AnswerState } from "./session-state.ts";
 
 /**
- * The messages of an answer so far, oldest first.
+ * A copy of the messages of an answer so far, oldest first.
  * @throws MemoryError `invalid_input` for what no model loop adds.
  */
-export function checkAnswer(messages: unknown): readonly ModelMessage[] {
+export function readAnswer(messages: unknown): readonly ModelMessage[] {
   if (!Array.isArray(messages)) throw new MemoryError("invalid_input", "responseMessages must be a list of messages.");
-  if (!messages.every(isMessage) || messages.some(({ role }: ModelMessage) => role === "user")) {
+  return Array.from(messages, (each: unknown) => {
+    const message = readAnswerMessage(each);
+    if (message !== undefined) return message;
     throw new MemoryError(
       "invalid_input",
       "A model's answer holds assistant and tool messages only, each with text or a list of parts as its content.",
     );
-  }
-  return messages as readonly ModelMessage[];
+  });
 }
 
 /**
@@ -32,9 +33,39 @@ export function restOfAnswer(messages: readonly ModelMessage[], taken: AnswerSta
       "responseMessages must hold the whole answer, beginning with what a compaction was given.",
     );
   }
-  return messages.slice(taken?.messages ?? 0).map((message) => frozenCopy({ message }));
+  return messages.slice(taken?.messages ?? 0).map((message) => Object.freeze({ message }));
 }
 
+/** @throws MemoryError `invalid_input` for an answer that is not JSON. */
 export function answerState(messages: readonly ModelMessage[]): AnswerState {
-  return Object.freeze({ messages: messages.length, digest: textDigest(JSON.stringify(messages)) });
+  try {
+    return Object.freeze({ messages: messages.length, digest: textDigest(canonicalJson(messages)) });
+  } catch (cause) {
+    throw new MemoryError("invalid_input", "An answer that a compaction takes in must be JSON.", { cause });
+  }
+}
+
+/**
+ * Where an answer begins to wait: the first message with a call of a tool that has no result yet, and may still get one. At
+ * the end where none waits.
+ */
+export function firstUnanswered(said: History): number {
+  const answered = new Set(said.flatMap((entry) => partsOf(entry, "tool-result")).map(({ toolCallId }) => toolCallId));
+  const index = said.findIndex((entry) =>
+    partsOf(entry, "tool-call").some(
+      ({ toolCallId, providerExecuted }) => providerExecuted !== true && !answered.has(toolCallId),
+    ),
+  );
+  return index === -1 ? said.length : index;
+}
+
+interface ToolPart {
+  readonly type: string;
+  readonly toolCallId?: unknown;
+  readonly providerExecuted?: unknown;
+}
+
+function partsOf({ message }: HistoryEntry, type: "tool-call" | "tool-result"): readonly ToolPart[] {
+  const { content } = message;
+  return typeof content === "string" ? [] : (content as readonly ToolPart[]).filter((part) => part.type === type);
 }

@@ -1,5 +1,6 @@
 /** A history that has grown long: its older part becomes a summary, and what was recalled stays as it is. */
-import { MemoryError, type ModelMessage } from "@keepsake/core";
+import { MemoryError, type ModelMessage, readProperty } from "@keepsake/core";
+import { firstUnanswered } from "./answer.ts";
 import { captureAll } from "./capture.ts";
 import { frozenCopy } from "./frozen-copy.ts";
 import { type History, type HistoryEntry, project, takeRecalled, toModelMessages } from "./history.ts";
@@ -76,7 +77,7 @@ export async function compactHistory(input: CompactionInput): Promise<Compaction
   for (const signal of [turn.signal, callerSignal]) signal?.throwIfAborted();
   if (failure !== undefined) {
     const { slot, error: cause } = failure;
-    const retryable = MemoryError.isInstance(cause) && cause.retryable;
+    const retryable = MemoryError.isInstance(cause) && readProperty(cause, "retryable") === true;
     const message = `Memory slot "${slot}" could not capture. The history is as it was.`;
     throw new MemoryError("compaction_failed", message, { slot, cause, retryable });
   }
@@ -104,23 +105,27 @@ function checkpoint(summary: string): History {
 }
 
 /**
- * A summary stays with its heading, and no tool's answer is kept without its call. What the open turn was asked is kept,
- * however long ago that was. A summary alone is not summed up again.
+ * A summary stays with its heading, and a tool's result with its call. What the open turn was asked is kept, however long
+ * ago that was. A summary alone is not summed up again.
  */
 function split(
   said: History,
   { keepMessages, inputLength }: { readonly keepMessages: number; readonly inputLength: number },
 ): { readonly older: History; readonly kept: History } {
+  const inputEnd = inputLength === 0 ? said.length : lastUserIndex(said) + 1;
+  const inputStart = inputEnd - inputLength;
+  // A call of the open turn that waits for its result, or for a person's word, stays, and what follows it.
+  const waiting = inputEnd + firstUnanswered(said.slice(inputEnd));
   let start = Math.max(said.length - keepMessages, 0);
   if (isHeading(said[start - 1])) start += 1;
   while (said[start]?.message.role === "tool") start += 1;
-  const inputEnd = inputLength === 0 ? said.length : lastUserIndex(said) + 1;
-  const inputStart = inputEnd - inputLength;
+  start = Math.min(start, waiting);
   const afterInput = Math.max(start, inputEnd);
   const older =
     start <= inputStart ? said.slice(0, start) : [...said.slice(0, inputStart), ...said.slice(inputEnd, afterInput)];
   if (older.length === 2 && isHeading(older[0])) return { older: [], kept: said };
-  return { older, kept: said.filter((entry) => !older.includes(entry)) };
+  const cut = new Set(older);
+  return { older, kept: said.filter((entry) => !cut.has(entry)) };
 }
 
 function isHeading(entry: HistoryEntry | undefined): boolean {
@@ -137,5 +142,5 @@ function place(
 }
 
 function lastUserIndex(history: History): number {
-  return history.findLastIndex(({ message }: HistoryEntry) => message.kind === "user");
+  return history.findLastIndex(({ message }: HistoryEntry) => message.role === "user" && message.kind === "user");
 }

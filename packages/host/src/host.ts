@@ -82,7 +82,7 @@ export function createMemoryHost(options: MemoryHostOptions): MemoryHost {
   const {
     slots,
     onEvent,
-    appRoot = globalThis.process?.cwd?.() ?? "",
+    appRoot,
     node = "__root__",
     allowSharedPartitions = false,
     tracer,
@@ -99,7 +99,13 @@ export function createMemoryHost(options: MemoryHostOptions): MemoryHost {
     clock,
     randomId,
     capabilities: hostCapabilities(capabilities),
-    application: { appRoot, node },
+    application: {
+      node,
+      // Asked for only where a namespace is made of it: the working directory may be gone.
+      get appRoot() {
+        return appRoot ?? globalThis.process?.cwd?.() ?? "";
+      },
+    },
     defaultNamespace: (context) => defaultNamespace(context, globalThis.process?.env ?? {}),
   };
   const recentIds = new Map<string, true>();

@@ -36,8 +36,9 @@ async function lockSlot(
  * A slot on the scope that it works on.
  * @throws MemoryError `invalid_scope` for a namespace or scope that cannot be one.
  */
-export function slotLock(slot: Slot, namespace: string, value: string | readonly string[]): SlotLock {
+export function slotLock(slot: Slot, namespace: string, given: string | readonly string[]): SlotLock {
   const { name, definition, recentLocks } = slot;
+  const value = Array.isArray(given) ? Array.from(given) : given; // read once, whatever it is
   const spelling = spellingOf(namespace, value);
   const recent = spelling === undefined ? undefined : recentLocks.get(spelling);
   if (recent !== undefined) return recent;
@@ -46,7 +47,7 @@ export function slotLock(slot: Slot, namespace: string, value: string | readonly
     const scope = Object.freeze({
       key,
       namespace,
-      value: typeof value === "string" ? value : Object.freeze([...value]),
+      value: typeof value === "string" ? value : Object.freeze(value),
     });
     const visibility = definition.visibility ?? "scope";
     const state = Object.freeze({ slot: name, namespace, scope: scope.value });

@@ -30,23 +30,36 @@ export function openTelemetryTracer(options: OpenTelemetryTracerOptions = {}): M
       const tracer = options.tracer ?? trace.getTracer("@keepsake/host");
       const kind = call.kind === "tool" ? SpanKind.INTERNAL : SpanKind.CLIENT;
       return tracer.startActiveSpan(spanName(call), { kind, attributes: callAttributes(call) }, async (span) => {
-        if (recordContent) span.setAttributes(inputAttributes(call));
+        if (recordContent) quietly(() => span.setAttributes(inputAttributes(call)));
         try {
           const value = await run();
-          const told = result(value);
-          span.setAttributes({ ...resultAttributes(call, told), "keepsake.outcome": "completed" });
-          if (recordContent) span.setAttributes(outputAttributes(call, told));
+          quietly(() => {
+            const told = result(value);
+            span.setAttributes({ ...resultAttributes(call, told), "keepsake.outcome": "completed" });
+            if (recordContent) span.setAttributes(outputAttributes(call, told));
+          });
           return value;
         } catch (error) {
-          if (wasGivenUp()) span.setAttribute("keepsake.outcome", "cancelled");
-          else recordFailure(span, error);
+          quietly(() => {
+            if (wasGivenUp()) span.setAttribute("keepsake.outcome", "cancelled");
+            else recordFailure(span, error);
+          });
           throw error;
         } finally {
-          span.end();
+          quietly(() => span.end());
         }
       });
     },
   };
+}
+
+/** An observer must not be able to fail what it watches. */
+function quietly(observe: () => void): void {
+  try {
+    observe();
+  } catch {
+    // the span is lost, the call is not
+  }
 }
 
 const operations = { recall: "search_memory", capture: "upsert_memory", tool: "execute_tool" } as const;

@@ -1,5 +1,5 @@
 /** Phases in which slots recall: at once, and all must succeed. */
-import { describeError, MemoryError, type MemoryRecallMessage } from "@keepsake/core";
+import { describeError, MemoryError, type MemoryRecallMessage, readProperty } from "@keepsake/core";
 import type { RecalledBatch } from "./history.ts";
 import { parseRecallResult } from "./recall-result.ts";
 import { callAll, callHandler, type Handler, isGivenUp, type Round } from "./round.ts";
@@ -58,8 +58,8 @@ const recallHandler: Handler = {
 
 /** Whatever a provider throws, its words stay with it: only what kind of error it was goes on. */
 function recallError({ phase }: RecallRound, slot: string, cause: unknown): MemoryError {
-  if (MemoryError.isInstance(cause) && cause.code === "invalid_recall" && cause.slot === slot) return cause;
-  const retryable = MemoryError.isInstance(cause) && cause.retryable;
+  if (cause instanceof MemoryError && cause.code === "invalid_recall" && cause.slot === slot) return cause;
+  const retryable = MemoryError.isInstance(cause) && readProperty(cause, "retryable") === true;
   return phase === "turn.started"
     ? new MemoryError("recall_failed", `Memory slot "${slot}" could not recall. The turn was not started.`, {
         slot,

@@ -56,23 +56,52 @@ describe("a turn that a process left open", () => {
     expect((await resumed.startTurn("next")).id).toBe("turn_1");
   });
 
-  it("can be completed or cancelled without being resumed", async () => {
+  it("can be cancelled by anybody, and is completed and compacted only once its caller has resumed it", async () => {
     const { slots, captured } = slotOf(() => "likes tea");
     const session = createMemoryHost({ slots }).session({ auth: person("ann") });
+    await session.startTurn("before");
+    await session.completeTurn(answer);
     await session.startTurn("hello");
     const state = throughJson(session);
-    const completing = createMemoryHost({ slots }).session({ state });
-    await completing.completeTurn(answer);
-    expect(contents(completing.state.history.map(({ message }) => message))).toEqual([
-      "likes tea",
-      "and more",
-      "hello",
-      "ok",
-    ]);
+    const resumed = createMemoryHost({ slots }).session({ auth: person("ben"), state });
+    const refused = { code: "invalid_state" };
+    await expect(resumed.completeTurn(answer)).rejects.toMatchObject(refused);
+    await expect(resumed.compact({ summarize: () => "short", keepMessages: 0 })).rejects.toMatchObject(refused);
+    expect(captured).toHaveLength(1);
+    await resumed.resumeTurn({ auth: person("ann") });
+    await resumed.completeTurn(answer);
+    expect(captured).toHaveLength(2);
     const cancelling = createMemoryHost({ slots }).session({ state });
     cancelling.cancelTurn();
-    expect(captured).toHaveLength(1);
-    await expect(cancelling.startTurn("next")).resolves.toMatchObject({ id: "turn_1" });
+    await expect(cancelling.startTurn("next")).resolves.toMatchObject({ id: "turn_2" });
+  });
+
+  it("survives a store that puts keys in another order, and a caller whose attributes have changed", async () => {
+    const { slots } = slotOf(() => "likes tea");
+    const ann = { ...person("ann"), attributes: { team: "a", role: "clerk" } };
+    const session = createMemoryHost({ slots }).session({ auth: ann });
+    await session.startTurn([{ type: "text", text: "hello" }]);
+    const responseMessages = [{ role: "assistant" as const, content: [{ type: "text" as const, text: "so far" }] }];
+    await session.compact({ summarize: () => "short", keepMessages: 0, responseMessages });
+    const reversed = (value: unknown): unknown => {
+      if (Array.isArray(value)) return value.map(reversed);
+      if (typeof value !== "object" || value === null) return value;
+      return Object.fromEntries(
+        Object.entries(value)
+          .reverse()
+          .map(([key, member]) => [key, reversed(member)]),
+      );
+    };
+    const auth = { ...ann, attributes: { role: "chief" } };
+    const state = reversed(throughJson(session)) as never;
+    const again = createMemoryHost({ slots }).session({ auth, state });
+    await expect(again.startTurn([{ text: "hello", type: "text" }] as never)).resolves.toMatchObject({ id: "turn_0" });
+    const resumed = createMemoryHost({ slots }).session({ auth, state });
+    await resumed.resumeTurn();
+    await resumed.completeTurn({
+      responseMessages: reversed([...responseMessages, answer.responseMessages[0]]) as never,
+    });
+    expect(resumed.state.history.at(-1)?.message.content).toBe("ok");
   });
 
   it("that is started again recalls under the same ids, and adds nothing", async () => {
@@ -235,6 +264,30 @@ describe("a state", () => {
     const host = createMemoryHost({ slots: {}, randomId: () => "S" });
     expect(host.session().id).toBe("S");
     expect(() => host.session()).toThrow(expect.objectContaining({ code: "invalid_state" }));
+  });
+
+  it("with numbers that do not fit is refused: later operations would have the ids of earlier ones", async () => {
+    const session = createMemoryHost({ slots: {} }).session();
+    await session.startTurn("one");
+    const host = createMemoryHost({ slots: {} });
+    const { state } = session;
+    for (const nextSequence of [0, 2, 50]) {
+      expect(() => host.session({ state: { ...state, nextSequence } })).toThrow(
+        expect.objectContaining({ code: "invalid_state" }),
+      );
+    }
+    expect(host.session({ state: { ...state, nextSequence: 1 } }).state.nextSequence).toBe(1);
+  });
+
+  it("is the session's own: whoever holds the original cannot change it, not even one of a class", async () => {
+    class Row {}
+    const { state } = createMemoryHost({ slots: {} }).session();
+    const row = Object.assign(new Row(), JSON.parse(JSON.stringify(state)));
+    const session = createMemoryHost({ slots: {} }).session({ state: row });
+    row.sessionId = "changed";
+    row.history.push({ message: { role: "user", content: "forged" } });
+    expect(session.id).toBe(state.sessionId);
+    expect(contents((await session.startTurn("hello")).messages)).toEqual(["hello"]);
   });
 
   it.each([

@@ -31,6 +31,7 @@ export interface SlotCall<T, R> {
 /**
  * Calls all slots at once. Settles when all have answered or failed, and right away when the turn is given up: whoever has
  * not answered then has failed with the signal's reason, and a late answer is dropped. Results are in the order of slots.
+ * Rejects with what `failed` throws.
  */
 export function callAll<T, R>(
   turn: Turn,
@@ -39,7 +40,7 @@ export function callAll<T, R>(
 ): Promise<readonly R[]> {
   if (locks.length === 0) return Promise.resolve([]);
   const { signal, waiting } = turn;
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const results: R[] = [];
     const settled = locks.map(() => false);
     let left = locks.length;
@@ -52,7 +53,13 @@ export function callAll<T, R>(
       resolve(results);
     };
     const fail = (lock: SlotLock, index: number, error: unknown): void => {
-      if (settled[index] === false) settle(index, failed(lock, error));
+      if (settled[index] === true) return;
+      try {
+        settle(index, failed(lock, error));
+      } catch (problem) {
+        waiting.delete(giveUp);
+        reject(problem);
+      }
     };
     const answer = (lock: SlotLock, index: number, value: T): void => {
       if (settled[index] === true) return;
@@ -60,7 +67,8 @@ export function callAll<T, R>(
       try {
         result = answered(lock, value);
       } catch (error) {
-        result = failed(lock, error);
+        fail(lock, index, error);
+        return;
       }
       settle(index, result);
     };
@@ -99,16 +107,16 @@ export function callHandler(round: Round, lock: SlotLock, { kind, invoke, input,
     return invoke(lock, phase, handlerContext(round, lock, turn.signal)); // the turn's end is seen to by callAll
   }
   const call = (abortSignal: AbortSignal): unknown => invoke(lock, phase, handlerContext(round, lock, abortSignal));
-  return traced(
-    turn,
-    lock,
-    () => unlessAborted(turn, call, callerSignal),
-    () => ({
-      call: { kind, phase, operationId: operationOf(round, lock.slot.name), input: () => input(round) },
-      result: (answer) => result(lock, answer),
-      wasGivenUp: () => isGivenUp(round),
-    }),
-  );
+  const run = async (): Promise<unknown> => {
+    const answer = await unlessAborted(turn, call, callerSignal);
+    result(lock, answer); // an answer that is none fails the call, for whoever watches
+    return answer;
+  };
+  return traced(turn, lock, run, () => ({
+    call: { kind, phase, operationId: operationOf(round, lock.slot.name), input: () => input(round) },
+    result: (answer) => result(lock, answer),
+    wasGivenUp: () => isGivenUp(round),
+  }));
 }
 
 function operationOf({ turn, phase, compaction }: Round, slot: string): string {

@@ -2,9 +2,10 @@
  * What comes from outside, checked once where it comes in. What is read is built anew, member by member, so that nobody who
  * holds the original can change it; messages are checked as a later process will have to read them.
  */
-import type { MemoryChannel, MemoryScopeContext, Principal } from "@keepsake/core";
+import type { MemoryChannel, MemoryScopeContext, ModelMessage, Principal, UserContent } from "@keepsake/core";
 import { z } from "zod";
 import { frozenCopy } from "./frozen-copy.ts";
+import type { SessionState } from "./session-state.ts";
 
 const text = z.string().min(1);
 
@@ -23,6 +24,12 @@ const messageSchema = z.looseObject({
   role: z.enum(["user", "assistant", "tool"]),
   content: contentSchema,
   kind: text.optional(),
+});
+
+const answerMessageSchema = z.looseObject({
+  role: z.enum(["assistant", "tool"]),
+  content: contentSchema,
+  kind: z.undefined().optional(), // the host's to give
 });
 
 const channelSchema = z.object({
@@ -50,19 +57,23 @@ const turnStateSchema = z.strictObject({
     .optional(),
 });
 
-const sessionStateSchema = z.strictObject({
-  version: z.literal(1),
-  sessionId: text,
-  initiator: principalSchema.nullable(),
-  nextSequence: z.int().min(0),
-  turn: turnStateSchema.nullable(),
-  history: z.array(
-    z.strictObject({
-      message: messageSchema,
-      record: z.strictObject({ slot: text, namespaceKey: text, scopeKey: text, itemKey: text.optional() }).optional(),
-    }),
-  ),
-});
+const sessionStateSchema = z
+  .strictObject({
+    version: z.literal(1),
+    sessionId: text,
+    initiator: principalSchema.nullable(),
+    nextSequence: z.int().min(0),
+    turn: turnStateSchema.nullable(),
+    history: z.array(
+      z.strictObject({
+        message: messageSchema,
+        record: z.strictObject({ slot: text, namespaceKey: text, scopeKey: text, itemKey: text.optional() }).optional(),
+      }),
+    ),
+  })
+  // Numbers that do not fit would give later operations the ids of earlier ones.
+  .refine(({ turn, nextSequence }) => turn === null || turn.sequence < nextSequence)
+  .refine(({ turn, nextSequence }) => turn?.open === undefined || turn.sequence === nextSequence - 1);
 
 /** A caller as the application's authentication gives one, or `undefined` for what is none. */
 export function readPrincipal(value: unknown): Principal | undefined {
@@ -78,17 +89,17 @@ export function readConversation(value: unknown): MemoryScopeContext["conversati
 }
 
 /** Text, or a list of parts that each say their type. */
-export function isContent(value: unknown): boolean {
-  return typeof value === "string" || contentSchema.safeParse(value).success;
+export function readContent(value: unknown): string | UserContent | undefined {
+  return typeof value === "string" ? value : (read(contentSchema, value) as UserContent | undefined);
 }
 
-/** A message of a user, an assistant or a tool. */
-export function isMessage(value: unknown): boolean {
-  return messageSchema.safeParse(value).success;
+/** A message of an assistant or a tool, as a model loop adds it. */
+export function readAnswerMessage(value: unknown): ModelMessage | undefined {
+  return read(answerMessageSchema, value) as ModelMessage | undefined;
 }
 
-export function isSessionState(value: unknown): boolean {
-  return sessionStateSchema.safeParse(value).success;
+export function readSessionState(value: unknown): SessionState | undefined {
+  return read(sessionStateSchema, value) as SessionState | undefined;
 }
 
 function read(schema: z.ZodType, value: unknown): unknown {

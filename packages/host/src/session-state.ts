@@ -3,7 +3,7 @@ import { MemoryError, type Principal } from "@keepsake/core";
 import { frozenCopy } from "./frozen-copy.ts";
 import type { History, HistoryEntry } from "./history.ts";
 import type { RecallDigests } from "./recall-digest.ts";
-import { isSessionState } from "./schemas.ts";
+import { readSessionState } from "./schemas.ts";
 import type { SlotLock } from "./slots.ts";
 
 /** A session that another process can go on with. Nobody can change one that a session has given out. */
@@ -118,6 +118,7 @@ export function parseSessionState(state: unknown): SessionState {
   if (typeof version === "number" && version !== 1) {
     throw new MemoryError("unsupported_version", "This session state is of a version that is not known.");
   }
-  if (!isSessionState(state)) throw new MemoryError("invalid_state", "This is not a session state.");
-  return frozenCopy(state as SessionState); // checked; parts of messages that only a model reads are kept as they are
+  const checked = readSessionState(state);
+  if (checked === undefined) throw new MemoryError("invalid_state", "This is not a session state.");
+  return checked;
 }

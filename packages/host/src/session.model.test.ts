@@ -415,6 +415,7 @@ class Command implements fc.AsyncCommand<SessionModel, RealSession> {
 
 const always = (): boolean => true;
 const isOpen = ({ open }: Readonly<SessionModel>): boolean => open;
+const isReady = ({ open, interrupted }: Readonly<SessionModel>): boolean => open && !interrupted;
 const isBetweenTurns = ({ open }: Readonly<SessionModel>): boolean => !open;
 const isInterrupted = ({ interrupted }: Readonly<SessionModel>): boolean => interrupted;
 const summarizeFailure = new Error("the summary's model is down");
@@ -762,7 +763,7 @@ const misfits: readonly Command[] = [
   misfit("completeTurn without a turn", isBetweenTurns, "invalid_state", (session) =>
     session.completeTurn({ responseMessages: [{ role: "assistant", content: "to nobody" }] }),
   ),
-  misfit("completeTurn with a user's message", isOpen, "invalid_input", (session) =>
+  misfit("completeTurn with a user's message", isReady, "invalid_input", (session) =>
     session.completeTurn({ responseMessages: [{ role: "user", content: "me again" }] }),
   ),
   misfit("cancelTurn without a turn", isBetweenTurns, undefined, (session) => session.cancelTurn()),

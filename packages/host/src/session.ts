@@ -10,11 +10,11 @@ import {
   type Principal,
   type UserContent,
 } from "@keepsake/core";
-import { answerState, checkAnswer, restOfAnswer } from "./answer.ts";
+import { answerState, firstUnanswered, readAnswer, restOfAnswer } from "./answer.ts";
+import { canonicalJson } from "./canonical-json.ts";
 import { captureAll } from "./capture.ts";
 import { collectTools } from "./collect-tools.ts";
 import { type CompactedHistory, type CompactOptions, compactHistory } from "./compaction.ts";
-import { frozenCopy } from "./frozen-copy.ts";
 import {
   type History,
   type HistoryEntry,
@@ -27,7 +27,7 @@ import { lockAll, slotLock } from "./lock.ts";
 import { checkPrincipal } from "./principal.ts";
 import { recallAll } from "./recall.ts";
 import { recallDigests, refuseDivergence } from "./recall-digest.ts";
-import { isContent, readConversation } from "./schemas.ts";
+import { readContent, readConversation } from "./schemas.ts";
 import {
   type SessionState,
   type TurnState,
@@ -93,6 +93,8 @@ interface OpenTurn extends Turn {
   readonly unlink: () => void;
   /** Another process, or an earlier session of this one, began it. It waits to be resumed, started again or ended. */
   readonly interrupted: boolean;
+  /** Present once every slot's scope is settled. */
+  settled?: readonly SlotLock[];
   /** Present once the turn is ready for the model. */
   locks?: readonly SlotLock[];
   /** What was recalled, until somebody asks for the state, which has to know it again. */
@@ -155,7 +157,8 @@ export class MemorySession {
     if (this.#turn?.interrupted === false) {
       throw new MemoryError("invalid_state", "A turn is open. Complete or cancel it before the next.");
     }
-    if (!isContent(input) || input.length === 0) {
+    const content = readContent(input);
+    if (content === undefined || content.length === 0) {
       throw new MemoryError("invalid_input", "A turn needs an input: text that is not empty, or parts.");
     }
     checkOptions("startTurn()", options, {
@@ -168,17 +171,16 @@ export class MemorySession {
     abortSignal?.throwIfAborted();
     const said: Spoken = {
       caller: this.#callerIn(options),
-      input: Object.freeze([
-        ...context.map((content) => spoken("context.instruction", content)),
-        spoken("user", frozenCopy(input)),
-      ]),
+      input: Object.freeze([...context.map((added) => spoken("context.instruction", added)), spoken("user", content)]),
     };
     const first = this.#turn === null ? undefined : this.#state.turn?.open?.recalled;
     if (first !== undefined) this.#refuseUnlessSame(said);
     const sequence = this.#turn?.sequence ?? this.#state.nextSequence;
+    const startedAt = this.#host.clock.now();
     const turn = this.#openTurn({ sequence, ...said }, options);
-    return this.#makeReady(turn, "turn_started", async () => {
+    return this.#makeReady(turn, "turn_started", startedAt, async () => {
       const locks = await lockAll(turn);
+      turn.settled = locks;
       const messages = project(this.#historyBefore(turn), locks);
       const batches = await recallAll({ turn, phase: "turn.started", messages }, locks);
       if (first !== undefined) {
@@ -208,8 +210,9 @@ export class MemorySession {
     }
     this.#refuseUnlessSame({ caller: this.#callerIn(options), input: state.input });
     options.abortSignal?.throwIfAborted();
+    const startedAt = this.#host.clock.now();
     const turn = this.#openTurn(state, options);
-    return this.#makeReady(turn, "turn_resumed", async () => ({ locks: this.#locks(), history }));
+    return this.#makeReady(turn, "turn_resumed", startedAt, async () => ({ locks: this.#locks(), history }));
   }
 
   /**
@@ -220,13 +223,16 @@ export class MemorySession {
    */
   async completeTurn(completion: CompleteTurnInput): Promise<void> {
     const turn = this.#turn;
-    if (turn === null || this.#busy) throw new MemoryError("invalid_state", "There is no turn to complete.");
+    if (turn === null || this.#busy || turn.signal.aborted) {
+      throw new MemoryError("invalid_state", "There is no turn to complete.");
+    }
+    this.#refuseInterrupted(turn);
     checkOptions("completeTurn()", completion ?? {}, {
       responseMessages: () => true, // checked as an answer
       abortSignal: isSignal,
     });
     const { responseMessages, abortSignal } = completion ?? {};
-    const answer = checkAnswer(responseMessages);
+    const answer = readAnswer(responseMessages);
     if (answer.length === 0) {
       throw new MemoryError(
         "invalid_input",
@@ -266,7 +272,7 @@ export class MemorySession {
     checkOptions("compact()", options, {
       summarize: optionIs.callable,
       keepMessages: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
-      responseMessages: (value) => checkAnswer(value) !== undefined,
+      responseMessages: () => true, // checked as an answer
       usageInputTokens: (value) => typeof value === "number" && value >= 0,
       abortSignal: isSignal,
     });
@@ -276,9 +282,11 @@ export class MemorySession {
     }
     options.abortSignal?.throwIfAborted();
     const open = this.#turn;
+    if (open !== null) this.#refuseInterrupted(open);
     const turn = open ?? this.#latestTurn();
     const { compactions: ordinal = 0 } = this.#state.turn ?? {};
-    const answer = options.responseMessages ?? [];
+    const answer = readAnswer(options.responseMessages ?? []);
+    const answered = answer.length === 0 ? {} : { answered: answerState(answer) };
     const taken = this.#state.turn?.open?.answered;
     const history = [...this.#state.history, ...(answer.length === 0 ? [] : restOfAnswer(answer, taken))];
     const locks = this.#locks();
@@ -296,12 +304,11 @@ export class MemorySession {
         options,
       });
       for (const signal of [turn.signal, options.abortSignal]) signal?.throwIfAborted();
-      if (compacted === null) return { compacted: false, messages: toModelMessages(project(history, locks)) };
-      const answered = answer.length === 0 ? {} : { answered: answerState(answer) };
+      if (compacted === null) return { compacted: false, messages: this.#shown(history, locks) };
       this.#state = withOpenTurn(withCompaction(this.#state, compacted.history), answered);
       const counts = { messages: compacted.summedUp };
       emitTimed(turn, startedAt, { code: "compaction_completed", counts });
-      return { compacted: true, messages: toModelMessages(project(compacted.history, locks)) };
+      return { compacted: true, messages: this.#shown(compacted.history, locks) };
     } catch (error) {
       if (turn.signal.aborted || options.abortSignal?.aborted === true) {
         emitTimed(turn, startedAt, { code: "compaction_cancelled" });
@@ -329,11 +336,11 @@ export class MemorySession {
   async #makeReady(
     turn: OpenTurn,
     code: "turn_started" | "turn_resumed",
+    startedAt: number,
     prepare: () => Promise<PreparedTurn>,
   ): Promise<MemoryTurnHandle> {
     const { id, sequence, signal } = turn;
     const interrupted = this.#turn;
-    const startedAt = this.#host.clock.now();
     this.#turn = turn;
     this.#busy = true;
     emit(turn, { code, counts: { sequence } });
@@ -346,17 +353,14 @@ export class MemorySession {
       turn.locks = locks;
       if (batches !== undefined) {
         turn.undigested = batches;
-        this.#state = withTurnBegun(
-          this.#state,
-          { sequence, caller: turn.auth.current, input: turn.input, locks },
-          history,
-        );
+        this.#begin(turn, locks, history);
       }
       return { id, sequence, messages: toModelMessages(messages), tools };
     } catch (error) {
       if (signal.aborted) {
-        const said = interrupted === null ? entries(turn.input) : [];
-        this.#cancel(turn, [...this.#state.history, ...said], startedAt);
+        if (interrupted === null)
+          this.#begin(turn, turn.settled ?? [], [...this.#state.history, ...entries(turn.input)]);
+        this.#cancel(turn, this.#state.history, startedAt);
         throw signal.reason;
       }
       if (interrupted === null) this.#close(turn, this.#state.history);
@@ -369,17 +373,29 @@ export class MemorySession {
     }
   }
 
+  #begin({ sequence, auth, input }: OpenTurn, locks: readonly SlotLock[], history: History): void {
+    this.#state = withTurnBegun(this.#state, { sequence, caller: auth.current, input, locks }, history);
+  }
+
   /** A turn that waits for a provider sees the abort and closes itself; one that waits for the model is closed here. */
   #abort(turn: OpenTurn, reason: unknown): void {
+    if (this.#turn !== turn) return; // it has ended already
     turn.abort.abort(reason);
     for (const giveUp of turn.waiting) giveUp(turn.signal.reason);
-    if (!this.#busy) this.#cancel(turn, this.#state.history);
+    if (!this.#busy && this.#turn === turn) this.#cancel(turn, this.#state.history);
   }
 
   #cancel(turn: OpenTurn, history: History, startedAt?: number): void {
-    this.#close(turn, history);
+    this.#close(turn, this.#withoutWaitingCalls(history));
     if (startedAt === undefined) emit(turn, { code: "turn_cancelled" });
     else emitTimed(turn, startedAt, { code: "turn_cancelled" });
+  }
+
+  /** Of an answer that a compaction has taken in, calls that will have no result now: no model goes on from such. */
+  #withoutWaitingCalls(history: History): History {
+    if (this.#state.turn?.open?.answered === undefined) return history;
+    const answer = history.findLastIndex(({ message }) => message.role === "user" && message.kind === "user") + 1;
+    return history.slice(0, answer + firstUnanswered(history.slice(answer)));
   }
 
   #close(turn: OpenTurn, history: History): void {
@@ -424,6 +440,12 @@ export class MemorySession {
     return turn;
   }
 
+  /** Between turns, whoever did not speak last is shown nothing that was recalled for who did. */
+  #shown(history: History, locks: readonly SlotLock[]): ModelMessage[] {
+    const isTheirs = this.#turn !== null || isSamePerson(this.#input.caller, this.#state.turn?.caller ?? null);
+    return toModelMessages(project(history, isTheirs ? locks : []));
+  }
+
   #callerIn(options: Pick<StartTurnOptions, "auth">): Principal | null {
     return "auth" in options ? checkPrincipal(options.auth ?? null) : this.#input.caller;
   }
@@ -457,9 +479,15 @@ export class MemorySession {
     return before.filter((entry) => !context.has(entry));
   }
 
-  #refuseUnlessSame(spoken: Spoken): void {
-    const { caller = null, input = [] } = this.#state.turn ?? {};
-    if (JSON.stringify([spoken.caller, spoken.input]) === JSON.stringify([caller, input])) return;
+  #refuseInterrupted({ interrupted }: OpenTurn): void {
+    if (!interrupted) return;
+    throw new MemoryError("invalid_state", "The turn was interrupted. Resume it first, start it again, or cancel it.");
+  }
+
+  #refuseUnlessSame({ caller, input }: Spoken): void {
+    const { turn } = this.#state;
+    const isSame = isSamePerson(caller, turn?.caller ?? null) && canonicalJson(input) === canonicalJson(turn?.input);
+    if (isSame) return;
     throw new MemoryError(
       "invalid_state",
       "An interrupted turn is open. Its own caller may resume it, or start it again with the same input; or cancel it.",
@@ -469,6 +497,13 @@ export class MemorySession {
   #refuseWhileBusy(): void {
     if (this.#busy) throw new MemoryError("invalid_state", "Another call of this session is under way. Wait for it.");
   }
+}
+
+/** Whether two are the same caller. What is known of one beside may change overnight. */
+function isSamePerson(a: Principal | null, b: Principal | null): boolean {
+  const identity = (caller: Principal | null) =>
+    caller && [caller.principalType, caller.authenticator, caller.issuer ?? null, caller.principalId];
+  return JSON.stringify(identity(a)) === JSON.stringify(identity(b));
 }
 
 function spoken(kind: "user" | "context.instruction", content: string | UserContent): HistoryEntry["message"] {

@@ -61,6 +61,23 @@ describe("a slot's tools", () => {
     });
   });
 
+  it.each([
+    [{ properties: { a: { type: "string" } }, required: ["a"] }, {}, { a: "x" }],
+    [{ type: "object", properties: {}, required: ["x"] }, {}, { x: 1 }],
+    [{ type: "object", anyOf: [{ required: ["z"] }, { required: ["y"] }] }, {}, { y: 1 }],
+    [{ type: "object", properties: { a: { minLength: 3 } } }, { a: "x" }, { a: "xyz" }],
+    [{ type: "object", properties: { a: { const: { b: 1 } } } }, { a: { b: 2 } }, { a: { b: 1 } }],
+    [{ type: "object", properties: { a: { pattern: "^\\p{L}+$" } } }, { a: "1" }, { a: "é" }],
+    [{ type: "object", properties: { a: { $ref: "#/$defs/n" } }, $defs: { n: { minimum: 2 } } }, { a: 1 }, { a: 2 }],
+  ])("hold JSON Schema %j against all that it says", async (inputSchema, wrong, right) => {
+    const { tools } = await turnWith({
+      go: eveDefineTool({ description: "Goes.", inputSchema, execute: () => "went" }) as never,
+    });
+    await expect(tools.notes__go?.execute(wrong)).rejects.toMatchObject({ code: "invalid_input" });
+    await expect(tools.notes__go?.execute(undefined)).rejects.toMatchObject({ code: "invalid_input" });
+    expect(await tools.notes__go?.execute(right)).toBe("went");
+  });
+
   it("know their call, their turn and their scope", async () => {
     const seen: MemoryToolContext[] = [];
     const { tools } = await turnWith(

@@ -1,4 +1,5 @@
 /** A slot's tools as a model loop uses them: under qualified names, checking their input, answering JSON. */
+import { Validator } from "@cfworker/json-schema";
 import {
   isDefinedTool,
   isStandardSchema,
@@ -11,7 +12,6 @@ import {
   type StandardSchema,
   type ToolModelOutput,
 } from "@keepsake/core";
-import { z } from "zod";
 import type { HostCapabilities } from "./host-capabilities.ts";
 import type { Slot } from "./slots.ts";
 import type { TracedCall } from "./tracer.ts";
@@ -98,7 +98,7 @@ function qualifyTool(name: string, slotDescription: string | undefined, tool: Me
   const { description, toModelOutput, approval } = tool;
   const inputSchema = asInputSchema(tool.inputSchema, name);
   const statusOf = approval === undefined ? undefined : approvalStatus(approval, name, use);
-  const execute = (input: unknown, options: ToolCallOptions = {}): Promise<JsonValue> => {
+  const execute = async (input: unknown, options: ToolCallOptions = {}): Promise<JsonValue> => {
     const callId = options.toolCallId ?? use.newCallId();
     const call = { toolName: name, toolDescription: description, callId, input: () => input };
     const operation = async (abortSignal: AbortSignal): Promise<JsonValue> => {
@@ -161,9 +161,18 @@ function asInputSchema(schema: unknown, name: string): ToolInputSchema {
     throw new MemoryError("invalid_tools", `Tool "${name}" has an inputSchema that cannot be shown as JSON Schema.`);
   }
   try {
-    const given = structuredClone(schema) as Parameters<typeof z.fromJSONSchema>[0];
-    const { validate } = z.fromJSONSchema(given)["~standard"];
-    return asGiven(given as Record<string, unknown>, validate);
+    if (typeof schema !== "object" || schema === null || Array.isArray(schema)) throw new TypeError("no schema");
+    const given = structuredClone(schema) as Record<string, unknown>;
+    const validator = new Validator(given, "2020-12");
+    const validate = (value: unknown) => {
+      const { valid, errors } = validator.validate(value);
+      if (valid) return { value };
+      return {
+        issues: errors.map(({ error, instanceLocation }) => ({ message: error, path: pathOf(instanceLocation) })),
+      };
+    };
+    validate(null); // now, and not at the first call, it says what it cannot make of the schema
+    return asGiven(given, validate);
   } catch (cause) {
     throw new MemoryError("invalid_tools", `Tool "${name}" has an inputSchema that is no schema.`, { cause });
   }
@@ -191,6 +200,11 @@ function asGiven(
       ),
   };
   return Object.assign(schema, ofAiSdk);
+}
+
+/** `#/a/b` is `["a", "b"]`. */
+function pathOf(instanceLocation: string): string[] {
+  return instanceLocation.split("/").slice(1);
 }
 
 function approvalPolicy(approval: NonNullable<MemoryTool["approval"]>, name: string) {

@@ -183,9 +183,13 @@ export class SessionModel {
     const sequence = again?.sequence ?? this.nextSequence;
     const input = again?.input ?? entriesOf(said);
     const round = { sequence, turnSequence: sequence, caller, input };
-    const cancelled = (calls: readonly Call[]): Expected => {
+    const cancelled = (calls: readonly Call[], settled: readonly Partition[] = []): Expected => {
       // The input stays; of a recall nothing is kept (7.3). One that is started again has its input in the history.
-      if (again === null) this.#history.push(...input);
+      if (again === null) {
+        this.#history.push(...input);
+        const nothing = { recalled: {}, added: new Set<unknown>(), compactions: 0, taken: [] };
+        this.latest = { sequence, caller, input, locks: settled, ...nothing }; // its scopes hold (6.4)
+      }
       this.#close(sequence);
       return { outcome: { kind: "aborted", by: plan.abort?.by ?? "signal" }, calls, cut: null };
     };
@@ -217,7 +221,7 @@ export class SessionModel {
     const inputAt = again === null ? this.#history.length : this.#history.findIndex((entry) => input.includes(entry));
     const before = this.#shown(this.#history, locks, { end: inputAt });
     const calls = this.#calls("turn.started", round, locks, before);
-    if (reaches(abort, "turn.started", locks)) return cancelled(calls);
+    if (reaches(abort, "turn.started", locks)) return cancelled(calls, locks);
     const broken = firstFailing(plan, "turn.started", locks);
     if (broken !== undefined) {
       return failed([broken.how === "throws" ? "recall_failed" : "invalid_recall"], [broken.slot], calls);
@@ -232,7 +236,7 @@ export class SessionModel {
     const after = again === null ? [...this.#withRecalled(this.#history, locks), ...input] : this.#history;
     const messages = this.#shown(after, locks);
     const withTools = [...calls, ...this.#calls("tools", round, locks, messages)];
-    if (reaches(abort, "tools", locks)) return cancelled(withTools);
+    if (reaches(abort, "tools", locks)) return cancelled(withTools, locks);
 
     this.#history = after;
     if (again === null) {
@@ -269,7 +273,7 @@ export class SessionModel {
 
   complete(answer: readonly ModelMessage[]): Expected {
     const turn = this.latest;
-    if (!this.open || turn === null) return refused(["invalid_state"]);
+    if (!this.open || this.interrupted || turn === null) return refused(["invalid_state"]);
     if (answer.length === 0 || !beginsWith(answer, turn.taken)) return refused(["invalid_input"]);
     this.#history.push(...rest(answer, turn));
     // A capture may fail or be given up; the turn stays completed (7.6).
@@ -304,13 +308,16 @@ export class SessionModel {
     plan: Plan,
   ): Expected {
     const { keepMessages, answer, summary, summarizeThrows } = options;
+    if (this.interrupted) return refused(["invalid_state"]);
     const turn = this.latest;
     const locks = turn?.locks ?? []; // the scopes are not resolved again (8.6)
+    // Sessions here are nobody's: between turns they are not shown what was recalled for somebody.
+    const answered = this.open || turn?.caller === "nobody" ? locks : [];
     if (answer.length > 0 && turn !== null && !beginsWith(answer, turn.taken)) return refused(["invalid_input"]);
     const history = [...this.#history, ...(answer.length > 0 && turn !== null ? rest(answer, turn) : [])];
     const { cut, kept } = this.#split(history, keepMessages);
     if (cut.length === 0) {
-      const messages = toModel(this.#shown(history, locks));
+      const messages = toModel(this.#shown(history, answered));
       return { outcome: { kind: "compacted", compacted: false, messages }, calls: [], cut: null };
     }
     const round = {
@@ -357,7 +364,7 @@ export class SessionModel {
       for (const { message } of added) turn.added.add(message.content);
     }
     this.#commit(calls);
-    const messages = toModel(this.#shown(this.#history, locks));
+    const messages = toModel(this.#shown(this.#history, answered));
     return { outcome: { kind: "compacted", compacted: true, messages }, calls, cut: summed.cut };
   }
 
