@@ -160,8 +160,12 @@ function asInputSchema(schema: unknown, name: string): ToolInputSchema {
     if (typeof schema["~standard"].jsonSchema?.input === "function") return schema as ToolInputSchema;
     throw new MemoryError("invalid_tools", `Tool "${name}" has an inputSchema that cannot be shown as JSON Schema.`);
   }
+  if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
+    throw new MemoryError("invalid_tools", `Tool "${name}" has an inputSchema that is no schema.`);
+  }
+  const known = knownSchemas.get(schema);
+  if (known !== undefined) return known;
   try {
-    if (typeof schema !== "object" || schema === null || Array.isArray(schema)) throw new TypeError("no schema");
     const given = structuredClone(schema) as Record<string, unknown>;
     const validator = new Validator(given, "2020-12");
     const validate = (value: unknown) => {
@@ -172,11 +176,16 @@ function asInputSchema(schema: unknown, name: string): ToolInputSchema {
       };
     };
     validate(null); // now, and not at the first call, it says what it cannot make of the schema
-    return asGiven(given, validate);
+    const asked = asGiven(given, validate);
+    knownSchemas.set(schema, asked);
+    return asked;
   } catch (cause) {
     throw new MemoryError("invalid_tools", `Tool "${name}" has an inputSchema that is no schema.`, { cause });
   }
 }
+
+/** A provider shows the same schemas turn after turn, and preparing one takes longer than all else about a tool. */
+const knownSchemas = new WeakMap<object, ToolInputSchema>();
 
 /**
  * The model is shown what the tool's author wrote. It bears the AI SDK's mark too: what that is shown by a Standard Schema
