@@ -5,6 +5,7 @@ import { canonicalJson } from "./canonical-json.ts";
 import type { History, HistoryEntry } from "./history.ts";
 import { readAnswerMessage } from "./schemas.ts";
 import type { AnswerState } from "./session-state.ts";
+import { lastSaid } from "./turn-input.ts";
 
 /**
  * A copy of the messages of an answer so far, oldest first.
@@ -57,6 +58,12 @@ export function firstUnanswered(said: History): number {
     ),
   );
   return index === -1 ? said.length : index;
+}
+
+/** A history whose answer was given up: calls that will have no result now are left out, since no model goes on from them. */
+export function withoutWaitingCalls(history: History): History {
+  const answer = lastSaid(history) + 1;
+  return history.slice(0, answer + firstUnanswered(history.slice(answer)));
 }
 
 interface ToolPart {

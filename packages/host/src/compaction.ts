@@ -8,6 +8,7 @@ import { recallAll } from "./recall.ts";
 import type { Round } from "./round.ts";
 import type { SlotLock } from "./slots.ts";
 import { type Turn, unlessAborted } from "./turn.ts";
+import { lastSaid } from "./turn-input.ts";
 
 export interface CompactOptions {
   /**
@@ -112,7 +113,7 @@ function split(
   said: History,
   { keepMessages, inputLength }: { readonly keepMessages: number; readonly inputLength: number },
 ): { readonly older: History; readonly kept: History } {
-  const inputEnd = inputLength === 0 ? said.length : lastUserIndex(said) + 1;
+  const inputEnd = inputLength === 0 ? said.length : lastSaid(said) + 1;
   const inputStart = inputEnd - inputLength;
   // A call of the open turn that waits for its result, or for a person's word, stays, and what follows it.
   const waiting = inputEnd + firstUnanswered(said.slice(inputEnd));
@@ -137,10 +138,6 @@ function place(
   { kept, added }: ReturnType<typeof takeRecalled>,
   { beforeInput }: { readonly beforeInput: boolean },
 ): History {
-  const index = beforeInput ? lastUserIndex(kept) : -1;
+  const index = beforeInput ? lastSaid(kept) : -1;
   return index === -1 ? [...kept, ...added] : [...kept.slice(0, index), ...added, ...kept.slice(index)];
-}
-
-function lastUserIndex(history: History): number {
-  return history.findLastIndex(({ message }: HistoryEntry) => message.role === "user" && message.kind === "user");
 }

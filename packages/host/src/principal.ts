@@ -15,3 +15,10 @@ export function checkPrincipal(auth: unknown): Principal | null {
     "auth must be null or a caller with principalType, authenticator, principalId, and attributes of texts.",
   );
 }
+
+/** Whether two are the same caller. What else is known of one may change overnight. */
+export function isSamePerson(a: Principal | null, b: Principal | null): boolean {
+  const identity = (caller: Principal | null) =>
+    caller && [caller.principalType, caller.authenticator, caller.issuer ?? null, caller.principalId];
+  return JSON.stringify(identity(a)) === JSON.stringify(identity(b));
+}

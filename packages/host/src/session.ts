@@ -10,21 +10,14 @@ import {
   type Principal,
   type UserContent,
 } from "@keepsake/core";
-import { answerState, firstUnanswered, readAnswer, restOfAnswer } from "./answer.ts";
+import { answerState, readAnswer, restOfAnswer, withoutWaitingCalls } from "./answer.ts";
 import { canonicalJson } from "./canonical-json.ts";
 import { captureAll } from "./capture.ts";
 import { collectTools } from "./collect-tools.ts";
 import { type CompactedHistory, type CompactOptions, compactHistory } from "./compaction.ts";
-import {
-  type History,
-  type HistoryEntry,
-  project,
-  type RecalledBatch,
-  takeRecalled,
-  toModelMessages,
-} from "./history.ts";
+import { type History, project, type RecalledBatch, takeRecalled, toModelMessages } from "./history.ts";
 import { lockAll, slotLock } from "./lock.ts";
-import { checkPrincipal } from "./principal.ts";
+import { checkPrincipal, isSamePerson } from "./principal.ts";
 import { recallAll } from "./recall.ts";
 import { recallDigests, refuseDivergence } from "./recall-digest.ts";
 import { readContent, readConversation } from "./schemas.ts";
@@ -40,6 +33,7 @@ import {
 import type { SlotLock } from "./slots.ts";
 import type { TurnTools } from "./tools.ts";
 import { emit, emitTimed, type Turn, type TurnHost, turnId } from "./turn.ts";
+import { historyBefore, inputEntries, turnInput } from "./turn-input.ts";
 
 export interface StartTurnOptions {
   /** The verified caller of this turn; `null` and `undefined` are nobody. Left out: the session's caller. */
@@ -171,7 +165,7 @@ export class MemorySession {
     abortSignal?.throwIfAborted();
     const said: Spoken = {
       caller: this.#callerIn(options),
-      input: Object.freeze([...context.map((added) => spoken("context.instruction", added)), spoken("user", content)]),
+      input: turnInput(context, content),
     };
     const first = this.#turn === null ? undefined : this.#state.turn?.open?.recalled;
     if (first !== undefined) this.#refuseUnlessSame(said);
@@ -181,14 +175,17 @@ export class MemorySession {
     return this.#makeReady(turn, "turn_started", startedAt, async () => {
       const locks = await lockAll(turn);
       turn.settled = locks;
-      const messages = project(this.#historyBefore(turn), locks);
+      const messages = project(
+        first === undefined ? this.#state.history : historyBefore(this.#state.history, turn.input),
+        locks,
+      );
       const batches = await recallAll({ turn, phase: "turn.started", messages }, locks);
       if (first !== undefined) {
         refuseDivergence(first, recallDigests(batches));
         return { locks, history: this.#state.history };
       }
       const { kept, added } = takeRecalled(this.#state.history, batches);
-      return { locks, history: [...kept, ...added, ...entries(turn.input)], batches };
+      return { locks, history: [...kept, ...added, ...inputEntries(turn.input)], batches };
     });
   }
 
@@ -359,7 +356,7 @@ export class MemorySession {
     } catch (error) {
       if (signal.aborted) {
         if (interrupted === null)
-          this.#begin(turn, turn.settled ?? [], [...this.#state.history, ...entries(turn.input)]);
+          this.#begin(turn, turn.settled ?? [], [...this.#state.history, ...inputEntries(turn.input)]);
         this.#cancel(turn, this.#state.history, startedAt);
         throw signal.reason;
       }
@@ -386,16 +383,10 @@ export class MemorySession {
   }
 
   #cancel(turn: OpenTurn, history: History, startedAt?: number): void {
-    this.#close(turn, this.#withoutWaitingCalls(history));
+    const hasAnswer = this.#state.turn?.open?.answered !== undefined;
+    this.#close(turn, hasAnswer ? withoutWaitingCalls(history) : history);
     if (startedAt === undefined) emit(turn, { code: "turn_cancelled" });
     else emitTimed(turn, startedAt, { code: "turn_cancelled" });
-  }
-
-  /** Of an answer that a compaction has taken in, calls that will have no result now: no model goes on from such. */
-  #withoutWaitingCalls(history: History): History {
-    if (this.#state.turn?.open?.answered === undefined) return history;
-    const answer = history.findLastIndex(({ message }) => message.role === "user" && message.kind === "user") + 1;
-    return history.slice(0, answer + firstUnanswered(history.slice(answer)));
   }
 
   #close(turn: OpenTurn, history: History): void {
@@ -464,21 +455,6 @@ export class MemorySession {
     });
   }
 
-  /**
-   * What the turn recalls from: of one that is started again, up to its input. What it recalled the first time is among it,
-   * since what that replaced is gone.
-   */
-  #historyBefore({ input }: OpenTurn): History {
-    const { history, turn } = this.#state;
-    if (turn?.open === undefined) return history;
-    const asked = history.findLastIndex(({ message }) => message.kind === "user");
-    const before = history.slice(0, asked);
-    // A compaction may have put records between what the application added and what the person said.
-    const said = before.filter(({ record }) => record === undefined);
-    const context = new Set(said.slice(said.length - input.length + 1));
-    return before.filter((entry) => !context.has(entry));
-  }
-
   #refuseInterrupted({ interrupted }: OpenTurn): void {
     if (!interrupted) return;
     throw new MemoryError("invalid_state", "The turn was interrupted. Resume it first, start it again, or cancel it.");
@@ -497,19 +473,4 @@ export class MemorySession {
   #refuseWhileBusy(): void {
     if (this.#busy) throw new MemoryError("invalid_state", "Another call of this session is under way. Wait for it.");
   }
-}
-
-/** Whether two are the same caller. What is known of one beside may change overnight. */
-function isSamePerson(a: Principal | null, b: Principal | null): boolean {
-  const identity = (caller: Principal | null) =>
-    caller && [caller.principalType, caller.authenticator, caller.issuer ?? null, caller.principalId];
-  return JSON.stringify(identity(a)) === JSON.stringify(identity(b));
-}
-
-function spoken(kind: "user" | "context.instruction", content: string | UserContent): HistoryEntry["message"] {
-  return Object.freeze({ role: "user", kind, content });
-}
-
-function entries(input: readonly HistoryEntry["message"][]): History {
-  return input.map((message) => Object.freeze({ message }));
 }
