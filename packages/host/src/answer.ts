@@ -47,17 +47,21 @@ export function answerState(messages: readonly ModelMessage[]): AnswerState {
 }
 
 /**
- * Where an answer begins to wait: the first message with a call of a tool that has no result yet, and may still get one. At
- * the end where none waits.
+ * Where an answer begins to wait: the first message with a call that has no result after it and may still get one, from a
+ * tool or, where a person was asked, from whoever carries it out. At the end where none waits.
  */
 export function firstUnanswered(said: History): number {
-  const answered = new Set(said.flatMap((entry) => partsOf(entry, "tool-result")).map(({ toolCallId }) => toolCallId));
-  const index = said.findIndex((entry) =>
-    partsOf(entry, "tool-call").some(
-      ({ toolCallId, providerExecuted }) => providerExecuted !== true && !answered.has(toolCallId),
-    ),
+  const parts = said.flatMap((entry, index) => partsOf(entry).map((part) => ({ ...part, index })));
+  const asked = new Set(
+    parts.filter(({ type }) => type === "tool-approval-request").map(({ toolCallId }) => toolCallId),
   );
-  return index === -1 ? said.length : index;
+  const waiting = new Map<unknown, number>();
+  for (const { type, toolCallId, providerExecuted, index } of parts) {
+    const mayGetOne = providerExecuted !== true || asked.has(toolCallId);
+    if (type === "tool-call" && mayGetOne && !waiting.has(toolCallId)) waiting.set(toolCallId, index);
+    if (type === "tool-result") waiting.delete(toolCallId);
+  }
+  return Math.min(said.length, ...waiting.values());
 }
 
 /** A history whose answer was given up: calls that will have no result now are left out, since no model goes on from them. */
@@ -72,7 +76,6 @@ interface ToolPart {
   readonly providerExecuted?: unknown;
 }
 
-function partsOf({ message }: HistoryEntry, type: "tool-call" | "tool-result"): readonly ToolPart[] {
-  const { content } = message;
-  return typeof content === "string" ? [] : (content as readonly ToolPart[]).filter((part) => part.type === type);
+function partsOf({ message }: HistoryEntry): readonly ToolPart[] {
+  return typeof message.content === "string" ? [] : (message.content as readonly ToolPart[]);
 }

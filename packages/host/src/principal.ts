@@ -1,5 +1,6 @@
 /** Who is calling, as the application's authentication says. A mistake here would open the wrong person's memory. */
 import { MemoryError, type Principal } from "@keepsake/core";
+import { canonicalJson } from "./canonical-json.ts";
 import { readPrincipal } from "./schemas.ts";
 
 /**
@@ -16,9 +17,7 @@ export function checkPrincipal(auth: unknown): Principal | null {
   );
 }
 
-/** Whether two are the same caller. What else is known of one may change overnight. */
-export function isSamePerson(a: Principal | null, b: Principal | null): boolean {
-  const identity = (caller: Principal | null) =>
-    caller && [caller.principalType, caller.authenticator, caller.issuer ?? null, caller.principalId];
-  return JSON.stringify(identity(a)) === JSON.stringify(identity(b));
+/** Whether two are the same caller, with the same rights: an attribute may decide whose memory is reached. */
+export function isSameCaller(a: Principal | null, b: Principal | null): boolean {
+  return canonicalJson(a) === canonicalJson(b);
 }

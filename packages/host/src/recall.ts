@@ -58,7 +58,7 @@ const recallHandler: Handler = {
 
 /** Whatever a provider throws, its words stay with it: only what kind of error it was goes on. */
 function recallError({ phase }: RecallRound, slot: string, cause: unknown): MemoryError {
-  if (cause instanceof MemoryError && cause.code === "invalid_recall" && cause.slot === slot) return cause;
+  if (isOurs(cause) && cause.code === "invalid_recall" && cause.slot === slot) return cause;
   const retryable = MemoryError.isInstance(cause) && readProperty(cause, "retryable") === true;
   return phase === "turn.started"
     ? new MemoryError("recall_failed", `Memory slot "${slot}" could not recall. The turn was not started.`, {
@@ -71,6 +71,14 @@ function recallError({ phase }: RecallRound, slot: string, cause: unknown): Memo
         cause,
         retryable,
       });
+}
+
+function isOurs(error: unknown): error is MemoryError {
+  try {
+    return error instanceof MemoryError;
+  } catch {
+    return false; // a proxy that answers nothing
+  }
 }
 
 function sizeOf(messages: readonly MemoryRecallMessage[]): { readonly messages: number; readonly characters: number } {

@@ -76,10 +76,12 @@ describe("a turn that a process left open", () => {
     await expect(cancelling.startTurn("next")).resolves.toMatchObject({ id: "turn_2" });
   });
 
-  it("survives a store that puts keys in another order, and a caller whose attributes have changed", async () => {
+  it("survives a store that puts keys in another order", async () => {
     const { slots } = slotOf(() => "likes tea");
     const ann = { ...person("ann"), attributes: { team: "a", role: "clerk" } };
     const session = createMemoryHost({ slots }).session({ auth: ann });
+    await session.startTurn("before");
+    await session.completeTurn(answer);
     await session.startTurn([{ type: "text", text: "hello" }]);
     const responseMessages = [{ role: "assistant" as const, content: [{ type: "text" as const, text: "so far" }] }];
     await session.compact({ summarize: () => "short", keepMessages: 0, responseMessages });
@@ -92,16 +94,36 @@ describe("a turn that a process left open", () => {
           .map(([key, member]) => [key, reversed(member)]),
       );
     };
-    const auth = { ...ann, attributes: { role: "chief" } };
+    const auth = { ...ann, attributes: { role: "clerk", team: "a" } };
+    expect(session.state.turn?.open?.answered).toBeDefined();
     const state = reversed(throughJson(session)) as never;
     const again = createMemoryHost({ slots }).session({ auth, state });
-    await expect(again.startTurn([{ text: "hello", type: "text" }] as never)).resolves.toMatchObject({ id: "turn_0" });
+    await expect(again.startTurn([{ text: "hello", type: "text" }] as never)).resolves.toMatchObject({ id: "turn_1" });
     const resumed = createMemoryHost({ slots }).session({ auth, state });
     await resumed.resumeTurn();
     await resumed.completeTurn({
       responseMessages: reversed([...responseMessages, answer.responseMessages[0]]) as never,
     });
     expect(resumed.state.history.at(-1)?.message.content).toBe("ok");
+  });
+
+  it.each([
+    ["type", { principalType: "service" }],
+    ["authenticator", { authenticator: "other" }],
+    ["issuer", { issuer: "https://issuer.test" }],
+    ["subject", { subject: "somebody" }],
+    ["attributes", { attributes: { team: "b" } }],
+  ])("is not for a caller of another %s: it may be another person, or one with other rights", async (_, other) => {
+    const { slots } = slotOf(() => "likes tea");
+    const session = createMemoryHost({ slots }).session({ auth: person("ann") });
+    await session.startTurn("hello");
+    const resumed = createMemoryHost({ slots }).session({
+      auth: { ...person("ann"), ...other },
+      state: throughJson(session),
+    });
+    await expect(resumed.resumeTurn()).rejects.toMatchObject({ code: "invalid_state" });
+    await expect(resumed.startTurn("hello")).rejects.toMatchObject({ code: "invalid_state" });
+    await expect(resumed.resumeTurn({ auth: person("ann") })).resolves.toMatchObject({ id: "turn_0" });
   });
 
   it("that is started again recalls under the same ids, and adds nothing", async () => {
@@ -277,6 +299,10 @@ describe("a state", () => {
       );
     }
     expect(host.session({ state: { ...state, nextSequence: 1 } }).state.nextSequence).toBe(1);
+    await session.completeTurn(answer);
+    expect(() => host.session({ state: { ...session.state, nextSequence: 0 } })).toThrow(
+      expect.objectContaining({ code: "invalid_state" }),
+    );
   });
 
   it("is the session's own: whoever holds the original cannot change it, not even one of a class", async () => {

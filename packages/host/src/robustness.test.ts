@@ -46,6 +46,60 @@ describe("a compaction", () => {
     }
   });
 
+  it("keeps a call that waits although one of its id had a result, and one that a person was asked about", async () => {
+    const session = await openTurn();
+    const executed: ModelMessage = {
+      role: "assistant",
+      content: [
+        { type: "tool-call", ...call, toolCallId: "9", providerExecuted: true },
+        { type: "tool-approval-request", approvalId: "a", toolCallId: "9" },
+      ],
+    };
+    for (const waiting of [asks, executed]) {
+      const options = { summarize: () => "short", keepMessages: 0, responseMessages: [asks, result, waiting] };
+      const clone = createMemoryHost({ slots: {} }).session({ state: session.state });
+      await clone.resumeTurn();
+      expect((await clone.compact(options)).messages.at(-1)).toEqual(waiting);
+    }
+  });
+
+  it("sums up a call that its own model's provider carries out, and one that an old turn left behind", async () => {
+    const session = createMemoryHost({ slots: {} }).session();
+    await session.startTurn("one");
+    await session.completeTurn({ responseMessages: [asks] });
+    await session.startTurn("two");
+    const executed: ModelMessage = {
+      role: "assistant",
+      content: [{ type: "tool-call", ...call, toolCallId: "9", providerExecuted: true }],
+    };
+    const { messages } = await session.compact({
+      summarize: () => "short",
+      keepMessages: 0,
+      responseMessages: [executed],
+    });
+    expect(contents(messages)).toEqual([expect.any(String), "short", "two"]);
+  });
+
+  it("after a start that was given up before its scopes were settled works in its caller's latest ones", async () => {
+    const captured: unknown[] = [];
+    let hang: Promise<string> | undefined;
+    const notes = slotRecalling(() => ({ messages: [{ content: "memory" }] }), {
+      scope: async () => hang ?? "mine",
+      capture: { "compaction.requested": ({ memory }) => void captured.push(memory.scope.value) },
+    });
+    const session = createMemoryHost({ slots: { notes } }).session({ auth: person("ann") });
+    await session.startTurn("one");
+    await session.completeTurn(answer);
+    hang = new Promise(() => {});
+    for (const auth of [person("ann"), person("ben")]) {
+      const starting = session.startTurn("two", { auth });
+      session.cancelTurn();
+      await expect(starting).rejects.toMatchObject({ name: "AbortError" });
+      await session.compact({ summarize: () => "short", keepMessages: 1 });
+    }
+    expect(captured).toEqual(["mine"]);
+  });
+
   it("sums up a call with its result", async () => {
     const session = await openTurn();
     const summed: unknown[] = [];
@@ -162,6 +216,34 @@ describe("a scope", () => {
   });
 });
 
+describe("scopes and namespaces", () => {
+  it("that join to the same text are not the same, and what is no text is refused each time", async () => {
+    const keys: string[] = [];
+    const next: [string, unknown][] = [
+      ["a", "bc"],
+      ["ab", "c"],
+      ["a", ["bc"]],
+    ];
+    const of = (index: 0 | 1) => () => next[0]?.[index] as never;
+    const notes = slotRecalling(({ memory }) => void keys.push(memory.scope.key), { namespace: of(0), scope: of(1) });
+    const session = createMemoryHost({ slots: { notes } }).session();
+    for (; next.length > 0; next.shift()) {
+      await session.startTurn("x");
+      session.cancelTurn();
+    }
+    expect(new Set(keys).size).toBe(3);
+    for (const wrong of [
+      ["a", ["bc", 1]],
+      ["a", [null]],
+      [7, "bc"],
+      [["a"], "bc"],
+    ] as [never, unknown][]) {
+      next.splice(0, 1, wrong);
+      await expect(session.startTurn("x")).rejects.toMatchObject({ code: "invalid_scope" });
+    }
+  });
+});
+
 describe("what goes in", () => {
   it("is copied, bytes and addresses too", async () => {
     const bytes = Buffer.from("secret!!");
@@ -219,7 +301,14 @@ describe("a turn", () => {
       get code(): string {
         throw new Error("unreadable");
       },
+      get retryable(): boolean {
+        throw new Error("unreadable");
+      },
     };
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    const revoked = createMemoryHost({ slots: { s: slotRecalling(() => Promise.reject(proxy)) } });
+    await expect(revoked.session().startTurn("x")).rejects.toMatchObject({ code: "recall_failed" });
     const failing = async (): Promise<never> => {
       throw hostile;
     };
@@ -289,6 +378,37 @@ describe("a turn", () => {
     await new Promise(setImmediate);
     expect(events.map(({ code }) => code).filter((code) => /turn_c/.test(code))).toEqual(["turn_cancelled"]);
     expect(outcomes).toMatchObject([{ code: "invalid_state" }]);
+  });
+
+  it("cannot be completed by whoever hears of its abort first", async () => {
+    const outcomes: unknown[] = [];
+    const controller = new AbortController();
+    const session = createMemoryHost({
+      slots: {
+        s: slotRecalling(({ abortSignal }) => {
+          abortSignal.addEventListener("abort", () => {
+            void session.completeTurn(answer).catch((error: unknown) => outcomes.push(error));
+          });
+          return null;
+        }),
+      },
+    }).session();
+    await session.startTurn("x", { abortSignal: controller.signal });
+    controller.abort();
+    await new Promise(setImmediate);
+    expect(outcomes).toMatchObject([{ code: "invalid_state" }]);
+  });
+
+  it("that is aborted in the very moment in which it begins does not begin", async () => {
+    const controller = new AbortController();
+    const clock = {
+      now: () => {
+        controller.abort("no");
+        return 0;
+      },
+    };
+    const session = createMemoryHost({ slots: {}, clock }).session();
+    await expect(session.startTurn("x", { abortSignal: controller.signal })).rejects.toBe("no");
   });
 
   it("needs no working directory where every slot names a namespace", async () => {

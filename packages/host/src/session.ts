@@ -17,7 +17,7 @@ import { collectTools } from "./collect-tools.ts";
 import { type CompactedHistory, type CompactOptions, compactHistory } from "./compaction.ts";
 import { type History, project, type RecalledBatch, takeRecalled, toModelMessages } from "./history.ts";
 import { lockAll, slotLock } from "./lock.ts";
-import { checkPrincipal, isSamePerson } from "./principal.ts";
+import { checkPrincipal, isSameCaller } from "./principal.ts";
 import { recallAll } from "./recall.ts";
 import { recallDigests, refuseDivergence } from "./recall-digest.ts";
 import { readContent, readConversation } from "./schemas.ts";
@@ -355,8 +355,7 @@ export class MemorySession {
       return { id, sequence, messages: toModelMessages(messages), tools };
     } catch (error) {
       if (signal.aborted) {
-        if (interrupted === null)
-          this.#begin(turn, turn.settled ?? [], [...this.#state.history, ...inputEntries(turn.input)]);
+        if (interrupted === null) this.#keepWhatWasSaid(turn);
         this.#cancel(turn, this.#state.history, startedAt);
         throw signal.reason;
       }
@@ -368,6 +367,15 @@ export class MemorySession {
     } finally {
       this.#busy = false;
     }
+  }
+
+  /** Of a turn that is given up before it is ready. Its scopes hold, or where none was settled, its caller's latest ones. */
+  #keepWhatWasSaid(turn: OpenTurn): void {
+    const before = this.#state;
+    const history = [...before.history, ...inputEntries(turn.input)];
+    this.#begin(turn, turn.settled ?? [], history);
+    const isTheirs = before.turn !== null && isSameCaller(before.turn.caller, turn.auth.current);
+    if (turn.settled === undefined && isTheirs) this.#state = Object.freeze({ ...this.#state, turn: before.turn });
   }
 
   #begin({ sequence, auth, input }: OpenTurn, locks: readonly SlotLock[], history: History): void {
@@ -428,12 +436,13 @@ export class MemorySession {
       interrupted,
     };
     abortSignal?.addEventListener("abort", onAbort, { once: true });
+    if (abortSignal?.aborted === true) abort.abort(abortSignal.reason); // in the meantime
     return turn;
   }
 
   /** Between turns, whoever did not speak last is shown nothing that was recalled for who did. */
   #shown(history: History, locks: readonly SlotLock[]): ModelMessage[] {
-    const isTheirs = this.#turn !== null || isSamePerson(this.#input.caller, this.#state.turn?.caller ?? null);
+    const isTheirs = this.#turn !== null || isSameCaller(this.#input.caller, this.#state.turn?.caller ?? null);
     return toModelMessages(project(history, isTheirs ? locks : []));
   }
 
@@ -462,7 +471,7 @@ export class MemorySession {
 
   #refuseUnlessSame({ caller, input }: Spoken): void {
     const { turn } = this.#state;
-    const isSame = isSamePerson(caller, turn?.caller ?? null) && canonicalJson(input) === canonicalJson(turn?.input);
+    const isSame = isSameCaller(caller, turn?.caller ?? null) && canonicalJson(input) === canonicalJson(turn?.input);
     if (isSame) return;
     throw new MemoryError(
       "invalid_state",

@@ -78,6 +78,36 @@ describe("a slot's tools", () => {
     expect(await tools.notes__go?.execute(right)).toBe("went");
   });
 
+  it.each([
+    ["a reference to nothing", { properties: { a: { $ref: "#/$defs/none" } } }],
+    ["a reference to elsewhere", { $ref: "https://schemas.test/a.json" }],
+    ["a broken pattern", { properties: { a: { pattern: "(" } } }],
+    ["an unknown type", { type: "strin" }],
+    ["no map of members", { properties: null }],
+  ])("whose JSON Schema has %s are left out from the start", async (_, inputSchema) => {
+    const go = eveDefineTool({
+      description: "Goes.",
+      inputSchema: inputSchema as never,
+      execute: () => "went",
+    }) as never;
+    const { tools, failed } = await turnWith({ go });
+    expect(tools).toEqual({});
+    expect(failed).toMatchObject([{ error: { code: "invalid_tools" } }]);
+  });
+
+  it("are held to the JSON Schema of the turn, and nobody can change it for others", async () => {
+    const inputSchema = { type: "object", properties: { pattern: { type: "string" }, a: { enum: ["x"] } } };
+    const go = () => eveDefineTool({ description: "Goes.", inputSchema, execute: () => "went" }) as never;
+    const first = await turnWith({ go: go() });
+    inputSchema.properties.a.enum.push("y");
+    const second = await turnWith({ go: go() });
+    await expect(first.tools.notes__go?.execute({ a: "y" })).rejects.toMatchObject({ code: "invalid_input" });
+    expect(await second.tools.notes__go?.execute({ a: "y", pattern: undefined })).toBe("went");
+    const shown = second.tools.notes__go?.inputSchema["~standard"].jsonSchema.input({ target: "draft-07" });
+    expect(() => Object.assign(Object(shown), { type: "string" })).toThrow(TypeError);
+    await expect(second.tools.notes__go?.execute({ a: "z" })).rejects.toThrow(/schema: a\.$/);
+  });
+
   it("know their call, their turn and their scope", async () => {
     const seen: MemoryToolContext[] = [];
     const { tools } = await turnWith(

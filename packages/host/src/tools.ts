@@ -1,5 +1,4 @@
 /** A slot's tools as a model loop uses them: under qualified names, checking their input, answering JSON. */
-import { Validator } from "@cfworker/json-schema";
 import {
   isDefinedTool,
   isStandardSchema,
@@ -13,6 +12,7 @@ import {
   type ToolModelOutput,
 } from "@keepsake/core";
 import type { HostCapabilities } from "./host-capabilities.ts";
+import { jsonSchemaInput } from "./json-schema-input.ts";
 import type { Slot } from "./slots.ts";
 import type { TracedCall } from "./tracer.ts";
 
@@ -160,60 +160,13 @@ function asInputSchema(schema: unknown, name: string): ToolInputSchema {
     if (typeof schema["~standard"].jsonSchema?.input === "function") return schema as ToolInputSchema;
     throw new MemoryError("invalid_tools", `Tool "${name}" has an inputSchema that cannot be shown as JSON Schema.`);
   }
-  if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
-    throw new MemoryError("invalid_tools", `Tool "${name}" has an inputSchema that is no schema.`);
-  }
-  const known = knownSchemas.get(schema);
-  if (known !== undefined) return known;
   try {
-    const given = structuredClone(schema) as Record<string, unknown>;
-    const validator = new Validator(given, "2020-12");
-    const validate = (value: unknown) => {
-      const { valid, errors } = validator.validate(value);
-      if (valid) return { value };
-      return {
-        issues: errors.map(({ error, instanceLocation }) => ({ message: error, path: pathOf(instanceLocation) })),
-      };
-    };
-    validate(null); // now, and not at the first call, it says what it cannot make of the schema
-    const asked = asGiven(given, validate);
-    knownSchemas.set(schema, asked);
-    return asked;
+    return jsonSchemaInput(schema);
   } catch (cause) {
-    throw new MemoryError("invalid_tools", `Tool "${name}" has an inputSchema that is no schema.`, { cause });
+    throw new MemoryError("invalid_tools", `Tool "${name}" has an inputSchema that cannot be used as JSON Schema.`, {
+      cause,
+    });
   }
-}
-
-/** A provider shows the same schemas turn after turn, and preparing one takes longer than all else about a tool. */
-const knownSchemas = new WeakMap<object, ToolInputSchema>();
-
-/**
- * The model is shown what the tool's author wrote. It bears the AI SDK's mark too: what that is shown by a Standard Schema
- * alone, it changes to forbid every member that is not declared.
- */
-function asGiven(
-  jsonSchema: Record<string, unknown>,
-  validate: StandardSchema["~standard"]["validate"],
-): ToolInputSchema {
-  const show = (): Record<string, unknown> => jsonSchema;
-  const schema: ToolInputSchema = {
-    "~standard": { version: 1, vendor: "json-schema", validate, jsonSchema: { input: show, output: show } },
-  };
-  const ofAiSdk = {
-    [Symbol.for("vercel.ai.schema")]: true,
-    jsonSchema,
-    validate: (value: unknown) =>
-      parseToolInput(schema, value).then(
-        (input) => ({ success: true, value: input }),
-        (error: unknown) => ({ success: false, error }),
-      ),
-  };
-  return Object.assign(schema, ofAiSdk);
-}
-
-/** `#/a/b` is `["a", "b"]`. */
-function pathOf(instanceLocation: string): string[] {
-  return instanceLocation.split("/").slice(1);
 }
 
 function approvalPolicy(approval: NonNullable<MemoryTool["approval"]>, name: string) {

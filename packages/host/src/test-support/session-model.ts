@@ -183,12 +183,15 @@ export class SessionModel {
     const sequence = again?.sequence ?? this.nextSequence;
     const input = again?.input ?? entriesOf(said);
     const round = { sequence, turnSequence: sequence, caller, input };
-    const cancelled = (calls: readonly Call[], settled: readonly Partition[] = []): Expected => {
+    const cancelled = (calls: readonly Call[], settled?: readonly Partition[]): Expected => {
       // The input stays; of a recall nothing is kept (7.3). One that is started again has its input in the history.
       if (again === null) {
         this.#history.push(...input);
         const nothing = { recalled: {}, added: new Set<unknown>(), compactions: 0, taken: [] };
-        this.latest = { sequence, caller, input, locks: settled, ...nothing }; // its scopes hold (6.4)
+        // Its scopes hold (6.4), or where none was settled, those of its caller's latest turn.
+        if (settled !== undefined || this.latest?.caller !== caller) {
+          this.latest = { sequence, caller, input, locks: settled ?? [], ...nothing };
+        }
       }
       this.#close(sequence);
       return { outcome: { kind: "aborted", by: plan.abort?.by ?? "signal" }, calls, cut: null };
