@@ -14,7 +14,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createMemoryHost, type MemoryHostOptions } from "./index.ts";
 import { type OpenTelemetryTracerOptions, openTelemetryTracer } from "./opentelemetry.ts";
-import { answer, person, slotRecalling } from "./test-support/slots.ts";
+import { answer, person, recorder, slotRecalling } from "./test-support/slots.ts";
 
 const exporter = new InMemorySpanExporter();
 const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
@@ -345,6 +345,29 @@ describe("a failure", () => {
     const slots = { a: slotRecalling(throwing(new TypeError("no"))), b: slotRecalling(() => null) };
     await expect(hostWith(slots).session().startTurn("hello")).rejects.toMatchObject({ code: "recall_failed" });
     expect((await spans()).map(ending)).toEqual([failed("TypeError"), completed]);
+  });
+
+  it("of a span itself fails no recall, no capture and no tool", async () => {
+    const broken = throwing(new Error("no span"));
+    let calls = 0;
+    const span = { setAttribute: broken, setAttributes: broken, setStatus: broken, end: broken };
+    const startActiveSpan = (...args: unknown[]): unknown => {
+      calls += 1;
+      return (args.at(-1) as (span: unknown) => unknown)(span);
+    };
+    const slot = slotRecalling(() => ({ messages: [{ content: "known" }] }), {
+      tools: async () => toolsOf(() => "done"),
+      capture: { "turn.completed": () => {} },
+    });
+    const { events, onEvent } = recorder();
+    const tracer = openTelemetryTracer({ tracer: { startActiveSpan } as never, recordContent: true });
+    const session = createMemoryHost({ slots: { notes: slot }, tracer, onEvent }).session();
+    const { tools, messages } = await session.startTurn("hello");
+    expect(messages).toHaveLength(2);
+    expect(await tools.notes__save?.execute({ text: "a" })).toBe("done");
+    await session.completeTurn(answer);
+    expect(events.map(({ code }) => code)).toContain("capture_completed");
+    expect(calls).toBe(3);
   });
 
   it("of what was recalled is an error too", async () => {
