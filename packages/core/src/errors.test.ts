@@ -4,7 +4,7 @@ import { MemoryDocumentConflictError as EveConflict } from "eve/memory/file";
 import { describe, expect, it, vi } from "vitest";
 import designed from "../../../design/error-codes.json" with { type: "json" };
 import { MemoryDocumentConflictError } from "./document-backend.ts";
-import { MemoryError, memoryErrorCodes, sanitizeCause } from "./errors.ts";
+import { isRetryable, MemoryError, memoryErrorCodes, sanitizeCause } from "./errors.ts";
 
 const pin = "pin 4711";
 
@@ -57,6 +57,20 @@ describe("MemoryError", () => {
       expect(text).toMatch(/did not answer|backend_failed/);
       expect(text).not.toContain("4711");
     }
+  });
+});
+
+describe("isRetryable", () => {
+  it("believes errors of any copy of the package, and nothing else", () => {
+    expect(isRetryable(new MemoryError("conflict", "Again.", { retryable: true }))).toBe(true);
+    expect(isRetryable(new MemoryError("conflict", "Never."))).toBe(false);
+    expect(isRetryable(Object.assign(new Error("mine"), { retryable: true }))).toBe(false);
+    const hostile = Object.defineProperty(new MemoryError("conflict", "No."), "retryable", {
+      get: () => {
+        throw new Error("unreadable");
+      },
+    });
+    expect(isRetryable(hostile)).toBe(false);
   });
 });
 

@@ -93,6 +93,11 @@ export function sanitizeCause(error: unknown): SanitizedCause {
   };
 }
 
+/** Whether an error says of itself that the same call can succeed later. */
+export function isRetryable(error: unknown): boolean {
+  return MemoryError.isInstance(error) && readProperty(error, "retryable") === true;
+}
+
 /** A property, or `undefined` where reading it throws. */
 export function readProperty(value: object, key: PropertyKey): unknown {
   try {

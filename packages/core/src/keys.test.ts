@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   assertScopeKey,
+  isDerivedScopeKey,
   itemKey,
   listDigest,
   namespaceKey,
@@ -191,6 +192,29 @@ describe("digests", () => {
   it("of lists mind where one text ends and the next begins", () => {
     expect(distinct([["ab", "c"], ["a", "bc"], ["abc"], ["abc", ""], ["", "abc"]].map(listDigest))).toBe(5);
     expect(listDigest(["ab", "c"])).toBe(listDigest(["ab", "c"]));
+  });
+});
+
+describe("isDerivedScopeKey", () => {
+  it("knows what scopeKey derives from anything else, its other spellings too", () => {
+    const key = scopeKey({ namespace: "app", scope: "ann" });
+    expect(isDerivedScopeKey(key)).toBe(true);
+    const others = [
+      "",
+      "ann",
+      "memscope1_",
+      `${key}x`,
+      key.slice(0, -1),
+      `${key.slice(0, -1)}!`,
+      key.toUpperCase(),
+      7,
+      null,
+    ];
+    for (const other of others) expect(isDerivedScopeKey(other)).toBe(false);
+    const last = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    const spellings = [...last].map((letter) => key.slice(0, -1) + letter).filter(isDerivedScopeKey);
+    expect(spellings).toContain(key);
+    expect(spellings).toHaveLength(16); // of six bits the last letter holds four
   });
 });
 

@@ -63,6 +63,11 @@ export function storageName(key: string): string {
   return derived === null ? `${hex(sha256(utf8.encode(key)))}00` : hex(derived);
 }
 
+/** Whether a key is of the form that {@link scopeKey} derives: any other is a host's or a person's own. */
+export function isDerivedScopeKey(key: unknown): boolean {
+  return typeof key === "string" && derivedBytes(key) !== null;
+}
+
 /** The derived key that {@link storageName} made a name from, or `null` where it cannot be known. */
 export function scopeKeyOfStorageName(name: string): string | null {
   if (!/^[0-9a-f]{64}$/.test(name)) return null;

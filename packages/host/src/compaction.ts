@@ -1,5 +1,5 @@
 /** A history that has grown long: its older part becomes a summary, and what was recalled stays as it is. */
-import { MemoryError, type ModelMessage, readProperty } from "@keepsake/core";
+import { isRetryable, MemoryError, type ModelMessage } from "@keepsake/core";
 import { firstUnanswered } from "./answer.ts";
 import { captureAll } from "./capture.ts";
 import { frozenCopy } from "./frozen-copy.ts";
@@ -78,9 +78,8 @@ export async function compactHistory(input: CompactionInput): Promise<Compaction
   for (const signal of [turn.signal, callerSignal]) signal?.throwIfAborted();
   if (failure !== undefined) {
     const { slot, error: cause } = failure;
-    const retryable = MemoryError.isInstance(cause) && readProperty(cause, "retryable") === true;
     const message = `Memory slot "${slot}" could not capture. The history is as it was.`;
-    throw new MemoryError("compaction_failed", message, { slot, cause, retryable });
+    throw new MemoryError("compaction_failed", message, { slot, cause, retryable: isRetryable(cause) });
   }
 
   const cut = toModelMessages(project(older, locks));

@@ -1,5 +1,4 @@
 /** Tools that say their input in JSON Schema alone: shown to the model as it is written, and held to all that it says. */
-
 import { Validator } from "@cfworker/json-schema";
 import { parseToolInput, setBounded } from "@keepsake/core";
 import { frozenCopy } from "./frozen-copy.ts";

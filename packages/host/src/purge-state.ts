@@ -1,6 +1,6 @@
 /** Takes one partition's memory out of a session that is kept: for the day somebody asks to be forgotten. */
 import { MemoryError } from "@keepsake/core";
-import { scopeKey, scopeKeyOfStorageName, storageName } from "@keepsake/core/keys";
+import { isDerivedScopeKey, scopeKey } from "@keepsake/core/keys";
 import { parseSessionState, type SessionState, type TurnState } from "./session-state.ts";
 
 /**
@@ -12,7 +12,7 @@ import { parseSessionState, type SessionState, type TurnState } from "./session-
  * key that no host derives.
  */
 export function purgeState(state: SessionState, key: string): SessionState {
-  if (scopeKeyOfStorageName(storageName(key)) !== key) {
+  if (!isDerivedScopeKey(key)) {
     throw new MemoryError("invalid_scope", "This is no scope key of a host: purging by it would find nothing.");
   }
   const { turn, ...rest } = parseSessionState(state);

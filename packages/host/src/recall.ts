@@ -1,5 +1,5 @@
 /** Phases in which slots recall: at once, and all must succeed. */
-import { describeError, MemoryError, type MemoryRecallMessage, readProperty } from "@keepsake/core";
+import { describeError, isRetryable, MemoryError, type MemoryRecallMessage } from "@keepsake/core";
 import type { RecalledBatch } from "./history.ts";
 import { parseRecallResult } from "./recall-result.ts";
 import { callAll, callHandler, type Handler, isGivenUp, type Round } from "./round.ts";
@@ -59,18 +59,11 @@ const recallHandler: Handler = {
 /** Whatever a provider throws, its words stay with it: only what kind of error it was goes on. */
 function recallError({ phase }: RecallRound, slot: string, cause: unknown): MemoryError {
   if (isOurs(cause) && cause.code === "invalid_recall" && cause.slot === slot) return cause;
-  const retryable = MemoryError.isInstance(cause) && readProperty(cause, "retryable") === true;
+  const details = { slot, cause, retryable: isRetryable(cause) };
+  const what = `Memory slot "${slot}" could not recall.`;
   return phase === "turn.started"
-    ? new MemoryError("recall_failed", `Memory slot "${slot}" could not recall. The turn was not started.`, {
-        slot,
-        cause,
-        retryable,
-      })
-    : new MemoryError("compaction_failed", `Memory slot "${slot}" could not recall. The history is as it was.`, {
-        slot,
-        cause,
-        retryable,
-      });
+    ? new MemoryError("recall_failed", `${what} The turn was not started.`, details)
+    : new MemoryError("compaction_failed", `${what} The history is as it was.`, details);
 }
 
 function isOurs(error: unknown): error is MemoryError {

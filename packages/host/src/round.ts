@@ -5,6 +5,7 @@ import type { SlotLock } from "./slots.ts";
 import type { TracedCall, TracedResult } from "./tracer.ts";
 import { type Turn, unlessAborted } from "./turn.ts";
 
+/** One of these: who is called in which phase, and what all of them are told. */
 export interface Round {
   readonly turn: Turn;
   readonly phase: MemoryPhase;
@@ -22,7 +23,7 @@ export interface Round {
 
 /** What is done for each slot of a round. */
 export interface SlotCall<T, R> {
-  readonly call: (lock: SlotLock, abortSignal: AbortSignal) => T | Promise<T>;
+  readonly call: (lock: SlotLock) => T | Promise<T>;
   /** What comes of an answer, in the moment of it. What it throws is a failure. */
   readonly answered: (lock: SlotLock, answer: T) => R;
   readonly failed: (lock: SlotLock, error: unknown) => R;
@@ -80,7 +81,7 @@ export function callAll<T, R>(
     locks.forEach((lock, index) => {
       if (settled[index] === true) return; // given up, by an earlier slot even
       try {
-        Promise.resolve(call(lock, signal)).then(
+        Promise.resolve(call(lock)).then(
           (value) => answer(lock, index, value),
           (error: unknown) => fail(lock, index, error),
         );

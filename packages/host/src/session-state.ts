@@ -15,7 +15,7 @@ export interface SessionState {
   /** The number of the next turn. */
   readonly nextSequence: number;
   readonly history: History;
-  /** The latest turn that got as far as recalling; `null` before the first and after `clear`. */
+  /** The latest turn that did not fail to start: who spoke, in which scopes. `null` before the first and after `clear`. */
   readonly turn: TurnState | null;
 }
 

@@ -17,6 +17,7 @@ import { collectTools } from "./collect-tools.ts";
 import { type CompactedHistory, type CompactOptions, compactHistory } from "./compaction.ts";
 import { type History, project, type RecalledBatch, takeRecalled, toModelMessages } from "./history.ts";
 import { lockAll, slotLock } from "./lock.ts";
+import { type OpenTurn, openTurn, type Spoken } from "./open-turn.ts";
 import { checkPrincipal, isSameCaller } from "./principal.ts";
 import { recallAll } from "./recall.ts";
 import { recallDigests, refuseDivergence } from "./recall-digest.ts";
@@ -32,7 +33,7 @@ import {
 } from "./session-state.ts";
 import type { SlotLock } from "./slots.ts";
 import type { TurnTools } from "./tools.ts";
-import { emit, emitTimed, type Turn, type TurnHost, turnId } from "./turn.ts";
+import { emit, emitTimed, type Turn, type TurnHost } from "./turn.ts";
 import { historyBefore, inputEntries, turnInput } from "./turn-input.ts";
 
 export interface StartTurnOptions {
@@ -76,23 +77,6 @@ export interface SessionInput {
   readonly channel: MemoryChannel;
   readonly modelId: string | undefined;
   readonly state: SessionState;
-}
-
-/** Who spoke in a turn, and what. */
-type Spoken = Pick<TurnState, "caller" | "input">;
-
-interface OpenTurn extends Turn {
-  readonly abort: AbortController;
-  /** Stops listening to the caller's signal. */
-  readonly unlink: () => void;
-  /** Another process, or an earlier session of this one, began it. It waits to be resumed, started again or ended. */
-  readonly interrupted: boolean;
-  /** Present once every slot's scope is settled. */
-  settled?: readonly SlotLock[];
-  /** Present once the turn is ready for the model. */
-  locks?: readonly SlotLock[];
-  /** What was recalled, until somebody asks for the state, which has to know it again. */
-  undigested?: readonly RecalledBatch[];
 }
 
 interface PreparedTurn {
@@ -404,40 +388,13 @@ export class MemorySession {
   }
 
   #openTurn(
-    { sequence, caller, input }: Spoken & Pick<TurnState, "sequence">,
+    spoken: Spoken & Pick<TurnState, "sequence">,
     options: Pick<StartTurnOptions, "abortSignal" | "conversation"> & { readonly interrupted?: boolean } = {},
   ): OpenTurn {
-    const { abortSignal, conversation, interrupted = false } = options;
-    const id = turnId(sequence);
-    const auth = Object.freeze({ current: caller, initiator: this.#state.initiator });
+    const { sessionId, initiator } = this.#state;
     const { channel, modelId } = this.#input;
-    const abort = new AbortController();
-    const waiting = new Set<(reason: unknown) => void>();
-    const onAbort = (): void => this.#abort(turn, abortSignal?.reason);
-    const turn: OpenTurn = {
-      host: this.#host,
-      sessionId: this.id,
-      id,
-      sequence,
-      auth,
-      channel,
-      conversation: conversation === undefined ? undefined : readConversation(conversation),
-      modelId,
-      input,
-      told: {
-        session: Object.freeze({ id: this.id, auth, turn: Object.freeze({ id, sequence }) }),
-        sessionOfTools: Object.freeze({ id: this.id, auth }),
-        turn: Object.freeze({ id, input, sequence }),
-      },
-      signal: abort.signal,
-      waiting,
-      abort,
-      unlink: () => abortSignal?.removeEventListener("abort", onAbort),
-      interrupted,
-    };
-    abortSignal?.addEventListener("abort", onAbort, { once: true });
-    if (abortSignal?.aborted === true) abort.abort(abortSignal.reason); // in the meantime
-    return turn;
+    const setting = { host: this.#host, sessionId, initiator, channel, modelId };
+    return openTurn(setting, spoken, { ...options, onAbort: (turn, reason) => this.#abort(turn, reason) });
   }
 
   /** Between turns, whoever did not speak last is shown nothing that was recalled for who did. */

@@ -7,7 +7,6 @@ import {
   type MemoryScope,
   type MemoryVisibility,
 } from "@keepsake/core";
-
 import type { LockState } from "./session-state.ts";
 
 export interface Slot {

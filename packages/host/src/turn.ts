@@ -56,10 +56,6 @@ export interface Turn {
   readonly waiting: Set<(reason: unknown) => void>;
 }
 
-export function turnId(sequence: number): string {
-  return `turn_${sequence}`;
-}
-
 /** A provider that does not listen to its signal cannot hold up the end of the turn. */
 export function unlessAborted<T>(
   turn: Turn,
@@ -67,6 +63,7 @@ export function unlessAborted<T>(
   callerSignal?: AbortSignal,
 ): Promise<T> {
   const { signal, waiting, host } = turn;
+  // Only where there are two signals is a third made of them: a turn waits a dozen times.
   if (callerSignal !== undefined) {
     return withDeadline(
       { signal: [signal, callerSignal], timeoutMs: Number.POSITIVE_INFINITY, clock: host.clock },
