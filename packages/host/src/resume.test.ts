@@ -83,7 +83,11 @@ describe("a turn that a process left open", () => {
     await session.startTurn("before");
     await session.completeTurn(answer);
     await session.startTurn([{ type: "text", text: "hello" }]);
-    const responseMessages = [{ role: "assistant" as const, content: [{ type: "text" as const, text: "so far" }] }];
+    const call = { toolCallId: "1", toolName: "notes__whose" };
+    const responseMessages: ModelMessage[] = [
+      { role: "assistant", content: [{ type: "tool-call", ...call, input: { a: 1, b: { c: 2, d: 3 } } }] },
+      { role: "tool", content: [{ type: "tool-result", ...call, output: { type: "json", value: { x: 1, y: 2 } } }] },
+    ];
     await session.compact({ summarize: () => "short", keepMessages: 0, responseMessages });
     const reversed = (value: unknown): unknown => {
       if (Array.isArray(value)) return value.map(reversed);
