@@ -82,6 +82,19 @@ describe("retry", () => {
     expect(waited).toEqual(delays);
   });
 
+  it("waits at least as long as the error asks for", async () => {
+    vi.spyOn(Math, "random").mockReturnValue(0.5);
+    const { clock, options } = attempts({ minDelayMs: (error) => Number(Reflect.get(Object(error), "retryAfterMs")) });
+    const outcome = retry(options, async (attempt) => {
+      if (attempt === 1) throw Object.assign(new Error("busy"), { retryAfterMs: 7_000 });
+      return "answered";
+    });
+    await settle();
+    expect(clock.waiting).toEqual([7_050]);
+    clock.advance(7_050);
+    expect(await outcome).toBe("answered");
+  });
+
   it("stops at once, during a pause, when the caller gives up", async () => {
     const controller = new AbortController();
     const { clock, options } = attempts({ signal: controller.signal });

@@ -10,13 +10,15 @@ export interface RetryOptions {
   /** The longest first delay, doubled with each retry up to `maxDelayMs`; the delay is a random part of it. */
   readonly firstDelayMs: number;
   readonly maxDelayMs: number;
+  /** The shortest delay after this error, such as what a service's Retry-After asks for, in milliseconds. Default none. */
+  readonly minDelayMs?: (error: unknown) => number;
   readonly clock?: Clock;
   readonly onRetry?: (attempt: number, error: unknown) => void;
 }
 
 /** Runs the operation until it succeeds, fails for good, runs out of retries (the last error is thrown) or is aborted. */
 export async function retry<T>(options: RetryOptions, operation: (attempt: number) => Promise<T>): Promise<T> {
-  const { retries, shouldRetry, signal, firstDelayMs, maxDelayMs, clock = systemClock, onRetry } = options;
+  const { retries, shouldRetry, signal, firstDelayMs, maxDelayMs, minDelayMs, clock = systemClock, onRetry } = options;
   for (let attempt = 1; ; attempt += 1) {
     signal.throwIfAborted();
     try {
@@ -25,7 +27,8 @@ export async function retry<T>(options: RetryOptions, operation: (attempt: numbe
       if (!(attempt <= retries) || !shouldRetry(error)) throw error; // also where retries is no number
       signal.throwIfAborted();
       onRetry?.(attempt, error);
-      await pause(Math.random() * Math.min(maxDelayMs, firstDelayMs * 2 ** (attempt - 1)), signal, clock);
+      const jittered = Math.random() * Math.min(maxDelayMs, firstDelayMs * 2 ** (attempt - 1));
+      await pause((minDelayMs?.(error) ?? 0) + jittered, signal, clock);
     }
   }
 }
