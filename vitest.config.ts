@@ -7,7 +7,7 @@ export default defineConfig({
   test: {
     globalSetup: `${import.meta.dirname}/scripts/test-setup.ts`,
     reporters: ["default", "./scripts/test-summary-reporter.ts"],
-    projects: [...folders, "bench", "scripts"].map((root) => ({
+    projects: [...folders, "conformance", "bench", "scripts"].map((root) => ({
       extends: true,
       test: { name: root.split("/").at(-1) ?? root, root },
     })),

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { readSnippets, runSnippet } from "./readme-snippets.ts";
 
 const project = join(import.meta.dirname, "..");
-const readmes = ["README.md", ...globSync("packages/*/README.md", { cwd: project }).sort()];
+const readmes = ["README.md", ...globSync(["packages/*/README.md", "conformance/README.md"], { cwd: project }).sort()];
 
 /** A package's examples run inside the package; the project's own where every package can be imported. */
 const folderOf = (readme: string): string =>

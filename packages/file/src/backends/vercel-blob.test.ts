@@ -365,6 +365,19 @@ describe("a failure of the service", () => {
     expect(storedEntries()).toEqual(["likes tea"]);
   });
 
+  it.each([200, 404] as const)(
+    "is an answer under %d that never ends: it is not waited for, and let go of",
+    async (status) => {
+      service.store(pathname, "kept");
+      const { promise: hungUp, resolve: onHangUp } = Promise.withResolvers<void>();
+      service.fail("get", { kind: "endless", status, onHangUp }, { times: 1 });
+      const outcome = await read().catch((error: unknown) => error);
+      if (status === 404) expect(outcome).toMatchObject({ content: "kept" });
+      else expect(outcome).toMatchObject({ code: "backend_failed" });
+      await hungUp;
+    },
+  );
+
   it("never shows memory, the key or the token in its error", async () => {
     withoutClientRetries();
     const { save, remove, recall } = memory();

@@ -64,6 +64,8 @@ export function vercelBlob(options: VercelBlobOptions = {}): MemoryDocumentBacke
         return await operation(blob, abort.signal);
       } catch (error) {
         throw isMissingCredentials(error, blob) ? missingCredentials() : error;
+      } finally {
+        abort.abort(); // what the client has not read to its end would keep a connection
       }
     });
 

@@ -1,0 +1,135 @@
+/**
+ * Puts every mutant through every check and writes down what came of it: which checks fail which mutants (KILLS.md), and
+ * which checks and mutants stand behind each clause (CLAUSES.md). Fails for a mutant that survives, a check that kills
+ * nothing, a clause that nothing proves, and a mutant that fails what it has nothing to do with. With `--check` it also
+ * fails where CLAUSES.md is not what this run makes of it, and writes nothing.
+ */
+import { readFile, writeFile } from "node:fs/promises";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { certify } from "../src/certify.ts";
+import type { Check } from "../src/check.ts";
+import { allChecks, allClauses, allMutants, firstCheck } from "../src/families/index.ts";
+import type { Mutant } from "../src/family.ts";
+
+/** What a run showed of one mutant: the reason by the check that failed it. */
+interface Seen {
+  readonly mutant: Mutant;
+  readonly failed: ReadonlyMap<string, string>;
+  readonly passed: ReadonlySet<string>;
+}
+
+const subject = new URL("../src/reference/subject.ts", import.meta.url);
+const folder = join(import.meta.dirname, "..");
+const isChecking = process.argv.includes("--check");
+
+const seen = await allSeen();
+const faults = [...seen.flatMap(faultsOf), ...uncovered(seen)];
+const clauses = clausesPage(seen);
+if (isChecking) {
+  if ((await readFile(join(folder, "CLAUSES.md"), "utf8").catch(() => "")) !== clauses) {
+    faults.push("CLAUSES.md is not up to date: run pnpm kill-matrix.");
+  }
+} else {
+  await writeFile(join(folder, "CLAUSES.md"), clauses);
+  await writeFile(join(folder, "KILLS.md"), killsPage(seen));
+}
+const excluded = allClauses.filter((clause) => clause.excluded !== undefined).length;
+console.log(
+  `${allClauses.length} clauses (${excluded} excluded), ${allChecks.length} checks, ${seen.length} mutants, ${faults.length} faults`,
+);
+for (const fault of faults) console.error(fault);
+process.exitCode = faults.length === 0 ? 0 : 1;
+
+async function allSeen(): Promise<readonly Seen[]> {
+  const waiting = [...allMutants];
+  const found: Seen[] = [];
+  const work = async (): Promise<void> => {
+    for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) found.push(await judged(mutant));
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, work));
+  return allMutants.flatMap((mutant) => found.filter((each) => each.mutant === mutant));
+}
+
+/** Slow checks are tried on the mutants that name them. */
+async function judged(mutant: Mutant): Promise<Seen> {
+  const named = [...Object.keys(mutant.kills), ...mutant.spares];
+  const only = allChecks.filter(({ id, slow }) => !slow || named.includes(id)).map(({ id }) => id);
+  const url = new URL(`?mutant=${encodeURIComponent(mutant.id)}`, subject);
+  const { results } = await certify(url, { profile: "strict", only, seed: 1 });
+  const failed = results.filter(({ state }) => state === "fail" || state === "advisory");
+  return {
+    mutant,
+    failed: new Map(failed.map(({ check, reason = "" }) => [check, reason])),
+    passed: new Set(results.filter(({ state }) => state === "pass").map(({ check }) => check)),
+  };
+}
+
+function faultsOf({ mutant, failed, passed }: Seen): readonly string[] {
+  const { id, kills, spares } = mutant;
+  const wanted = [...spares, ...(firstCheck.id in kills ? [] : [firstCheck.id])];
+  return [
+    ...Object.entries(kills)
+      .filter(([check, reason]) => failed.get(check) !== reason)
+      .map(([check, reason]) => `${id} survives ${check} (${failed.get(check) ?? "no failure"} instead of ${reason})`),
+    ...wanted.filter((check) => !passed.has(check)).map((check) => `${id} does not pass ${check}, which it should`),
+  ];
+}
+
+function uncovered(all: readonly Seen[]): readonly string[] {
+  const proved = new Set(allChecks.map(({ clause }) => clause));
+  return [
+    ...allClauses
+      .filter(({ id, excluded: why }) => !proved.has(id) && why === undefined)
+      .map(({ id }) => `${id} has no check`),
+    ...allClauses
+      .filter(({ id, excluded: why }) => proved.has(id) && why !== undefined)
+      .map(({ id }) => `${id} is excluded and has a check`),
+    ...allChecks.filter((check) => killersOf(check, all).length === 0).map(({ id }) => `${id} kills no mutant`),
+  ];
+}
+
+/** Mutants that a check fails for the reason that they name. */
+function killersOf({ id }: Check, all: readonly Seen[]): readonly string[] {
+  return all
+    .filter(({ mutant, failed }) => id in mutant.kills && failed.get(id) === mutant.kills[id])
+    .map(({ mutant }) => mutant.id);
+}
+
+function clausesPage(all: readonly Seen[]): string {
+  const rows = allClauses.map(({ id, level, profile, sentence, source, excluded: why }) => {
+    const checks = allChecks.filter(({ clause }) => clause === id);
+    const proof = checks.map(
+      (check) =>
+        `\`${check.id}\` kills ${killersOf(check, all)
+          .map((each) => `\`${each}\``)
+          .join(", ")}`,
+    );
+    return `| ${id} | ${level} | ${profile} | ${sentence} | ${source} | ${why === undefined ? proof.join("<br>") : `Not shown: ${why}`} |`;
+  });
+  return page("Clauses, the checks that prove them, and the mutants that prove the checks", [
+    "| clause | level | profile | what is demanded | source | proof |",
+    "| --- | --- | --- | --- | --- | --- |",
+    ...rows,
+  ]);
+}
+
+function killsPage(all: readonly Seen[]): string {
+  const rows = all.map(({ mutant, failed }) => {
+    const named = Object.entries(mutant.kills).map(([check, reason]) => `\`${check}\` (${reason})`);
+    const others = [...failed.keys()]
+      .filter((check) => !(check in mutant.kills))
+      .sort()
+      .map((check) => `\`${check}\``);
+    return `| \`${mutant.id}\` | ${mutant.flaw} | ${named.join("<br>")} | ${others.join(" ")} |`;
+  });
+  return page("Mutants: the reference provider, wrong in one way, and the checks that fail it", [
+    "| mutant | flaw | failed, as it must | fails too |",
+    "| --- | --- | --- | --- |",
+    ...rows,
+  ]);
+}
+
+function page(title: string, lines: readonly string[]): string {
+  return [`# ${title}`, "", "Generated by `pnpm kill-matrix` from a run of every mutant.", "", ...lines, ""].join("\n");
+}

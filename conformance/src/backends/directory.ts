@@ -1,0 +1,87 @@
+/** A folder that a provider keeps its files in, on a disk that can be broken, for any provider that uses `node:fs`. */
+import { lstat, mkdtemp, readdir, readFile, readlink, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  type Backend,
+  type BackendFactory,
+  type Connection,
+  type DirectoryFault,
+  type Exchange,
+  type Fault,
+  faults,
+} from "../backend.ts";
+import { FaultSwitch } from "./fault-switch.ts";
+import { unwatched, watchFiles } from "./file-faults.ts";
+
+export type DirectoryConnection = Extract<Connection, { kind: "directory" }>;
+
+/** Faults are met by the process that starts it, and by no other: they are not in the disk, but in its `node:fs`. */
+export function directoryBackend(): BackendFactory<DirectoryConnection> {
+  return { kind: "directory", start: ({ now }) => start(now) };
+}
+
+const isDirectoryFault = (fault: Fault): fault is DirectoryFault =>
+  faults.directory.some(({ kind }) => kind === fault.kind);
+
+async function start(now: () => number): Promise<Backend<DirectoryConnection>> {
+  const root = await realpath(await mkdtemp(join(tmpdir(), "keepsake-conformance-")));
+  const observed: Exchange[] = [];
+  const switchboard = new FaultSwitch(isDirectoryFault);
+  const working = new Set<symbol>();
+
+  const unwatch = await watchFiles(root, {
+    begin({ name, sent }) {
+      const id = Symbol(name);
+      working.add(id);
+      observed.push({ summary: name, sent, atMs: now() });
+      return {
+        fault: switchboard.next()?.kind,
+        end: () => working.delete(id),
+        hold: () => {
+          working.delete(id);
+          return new Promise((resolve) => {
+            switchboard.hold(resolve);
+          });
+        },
+      };
+    },
+  });
+
+  return {
+    kind: "directory",
+    connection: { kind: "directory", root },
+    ports: () => [],
+    inject: (fault, options) => switchboard.inject(fault, options),
+    heal: () => switchboard.heal(),
+    observed: () => observed,
+    contents: () => unwatched(() => readTree(root)),
+    busy: () => working.size > 0,
+    async close() {
+      unwatch();
+      switchboard.heal();
+      await rm(root, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Each file as its path below the folder, then its text. */
+async function readTree(root: string): Promise<string[]> {
+  const names = (await readdir(root, { recursive: true })).sort();
+  const texts = await Promise.all(names.map((name) => readEntry(root, name)));
+  return texts.filter((text) => text !== undefined);
+}
+
+async function readEntry(root: string, name: string): Promise<string | undefined> {
+  const path = join(root, name);
+  try {
+    const entry = await lstat(path);
+    if (entry.isSymbolicLink()) return `${name}\n${await readlink(path)}`;
+    if (entry.isDirectory()) return `${name}/`;
+    return `${name}\n${await readFile(path, "utf8")}`;
+  } catch (error) {
+    // The provider may be at work, and have removed it meanwhile.
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,92 @@
+/** How a request is answered, with nothing wrong and under each fault. */
+import type { ServerResponse } from "node:http";
+import type { HttpFault } from "../backend.ts";
+
+/** An answer in full: half of it can only be sent by who knows the whole. */
+export interface WholeAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Buffer;
+}
+
+// The kit may replace the globals later; a slow drip drips in real time all the same.
+const { setInterval, clearInterval } = globalThis;
+const dripMs = 3;
+
+/**
+ * `serve` asks the service, which may commit something; whether it is called at all is part of the fault. `hold` is called
+ * when there will be no answer until the fault is healed.
+ */
+export async function answerUnder(
+  fault: HttpFault | undefined,
+  response: ServerResponse,
+  serve: () => Promise<WholeAnswer>,
+  hold: () => void,
+): Promise<void> {
+  switch (fault?.kind) {
+    case undefined:
+      return sendWhole(response, await serve());
+    case "status": {
+      const headers: Record<string, string> = { "content-type": "application/json" };
+      if (fault.retryAfterSeconds !== undefined) headers["retry-after"] = String(fault.retryAfterSeconds);
+      return send(response, fault.status, headers, '{"error":"injected fault"}');
+    }
+    case "wrong-type":
+      return send(response, 200, { "content-type": "text/html" }, "<!doctype html><title>Sign in</title><p>Sign in");
+    case "error-in-200":
+      return send(response, 200, { "content-type": "application/json" }, '{"error":{"message":"injected fault"}}');
+    case "reset":
+      response.socket?.resetAndDestroy();
+      return;
+    case "hang":
+      hold();
+      return;
+    case "lost-reply":
+      await serve();
+      response.socket?.destroy();
+      return;
+    case "truncated":
+      return sendHalf(response, await serve());
+    case "slow-drip":
+      await serve();
+      hold();
+      return drip(response);
+  }
+}
+
+/** Without keep-alive: a connection that idles from one check into the next would fail at a time of its own choosing. */
+function send(response: ServerResponse, status: number, headers: Record<string, string>, body: string): void {
+  response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body), connection: "close" }).end(body);
+}
+
+function sendWhole(response: ServerResponse, { status, headers, body }: WholeAnswer): void {
+  startWhole(response, status, headers, body.length);
+  response.end(body);
+}
+
+function sendHalf(response: ServerResponse, { status, headers, body }: WholeAnswer): void {
+  if (response.req.method === "HEAD") {
+    response.socket?.destroy();
+    return;
+  }
+  // Of an answer without a body there is no half: it gets one.
+  if (body.length === 0) startWhole(response, 200, new Headers({ "content-type": "application/json" }), 2);
+  else startWhole(response, status, headers, body.length);
+  const half = body.length === 0 ? "{" : body.subarray(0, Math.floor(body.length / 2));
+  response.flushHeaders();
+  response.write(half, () => response.socket?.destroy());
+}
+
+function startWhole(response: ServerResponse, status: number, headers: Headers, length: number): void {
+  response.statusCode = status;
+  response.setHeaders(headers);
+  response.setHeader("connection", "close");
+  response.removeHeader("transfer-encoding");
+  if (status !== 204 && status !== 304) response.setHeader("content-length", length);
+}
+
+function drip(response: ServerResponse): void {
+  response.writeHead(200, { "content-type": "application/json", connection: "close" }).flushHeaders();
+  const dripping = setInterval(() => response.write(" "), dripMs);
+  response.once("close", () => clearInterval(dripping));
+}

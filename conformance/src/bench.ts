@@ -1,0 +1,210 @@
+/** Where one check happens: a backend of its own, instances of the provider over it, and the kit's clock. */
+import type { Backend, Connection } from "./backend.ts";
+import { type Canary, canaries, holds } from "./drive/canary.ts";
+import type { Facts, WritePath } from "./drive/facts.ts";
+import { Handle, ProviderThrew } from "./drive/handle.ts";
+import type { Person } from "./drive/person.ts";
+import { RemoteHandle } from "./process/remote-handle.ts";
+import type { Subject } from "./subject/define.ts";
+import type { KitClock, Outcome } from "./time/kit-clock.ts";
+import { quiet, realNowMs, settlesSoon } from "./time/wait.ts";
+
+export interface BenchOptions {
+  readonly subject: Subject;
+  readonly moduleUrl: string;
+  readonly time: KitClock;
+  readonly facts: Facts;
+  /** Whether the check is one of the strict profile's, or run for it. */
+  readonly seed: number;
+}
+
+export interface OpenOptions {
+  /** How long memories live. */
+  readonly ttlMs?: number;
+}
+
+/** Not a failure: the check does not apply to this provider, or says something that does not decide. */
+export class Verdict extends Error {
+  readonly state: "not-applicable" | "advisory" | "untestable";
+
+  constructor(state: Verdict["state"], why: string) {
+    super(why);
+    this.name = "Verdict";
+    this.state = state;
+  }
+}
+
+/** One for the whole run: a provider may keep what it was told in the module, over all checks. */
+const canary = canaries();
+let benches = 0;
+
+export class Bench {
+  readonly facts: Facts;
+  readonly time: KitClock;
+  /** Differs from run to run only where the caller wants it to. */
+  readonly seed: number;
+  readonly moduleUrl: string;
+  /** What the subject uses as its key or password here. */
+  readonly credential: string;
+  readonly canary: (about?: string) => Canary = canary;
+  readonly subject: Subject;
+  /** Of everybody here who says no other: checks cannot meet each other's people. */
+  readonly namespace: string;
+  readonly #backend: Backend | undefined;
+  readonly #handles: { close(): Promise<void> }[] = [];
+  readonly #others: Backend[] = [];
+  #persons = 0;
+  #seen = 0;
+  #busyUntilMs = 0;
+
+  constructor({ subject, moduleUrl, time, facts, seed }: BenchOptions, backend: Backend | undefined) {
+    this.subject = subject;
+    this.moduleUrl = moduleUrl;
+    this.time = time;
+    this.facts = facts;
+    this.seed = seed;
+    this.#backend = backend;
+    benches += 1;
+    this.namespace = `conformance ${benches}`;
+    this.credential = `kit-${this.canary().word}`;
+  }
+
+  /** The backend of this check. Checks that use it need one. */
+  get backend(): Backend {
+    if (this.#backend === undefined) throw new TypeError('A check that uses the backend has to need "backend".');
+    return this.#backend;
+  }
+
+  /** Also a moment after each request: many quick ones in a row may never be under way when somebody looks. */
+  readonly busy = (): boolean => {
+    const seen = this.#backend?.observed().length ?? 0;
+    if (seen !== this.#seen) {
+      this.#seen = seen;
+      this.#busyUntilMs = realNowMs() + 3;
+    }
+    return (this.#backend?.busy() ?? false) || realNowMs() < this.#busyUntilMs;
+  };
+
+  /** An instance of the provider over this check's backend. Each call makes another one. */
+  async open({ ttlMs }: OpenOptions = {}): Promise<Handle> {
+    const { subject, time, credential, busy, namespace } = this;
+    const handle = await Handle.open(
+      { subject, connection: this.#connection, time, credential, busy, namespace, ttlMs },
+      this.facts,
+    );
+    this.#handles.push(handle);
+    return handle;
+  }
+
+  /** An instance over a backend of its own, beside this check's, where there can be another. */
+  async openElsewhere(): Promise<Handle> {
+    const { subject, time, credential, namespace } = this;
+    if (subject.backend === "none" || subject.backend.attach !== undefined) {
+      this.notApplicable("There cannot be two of its backends in one process.");
+    }
+    const other = await subject.backend.start({ now: time.now });
+    this.#others.push(other);
+    const { connection, busy } = other;
+    const handle = await Handle.open(
+      { subject, connection, time, credential, namespace, busy: () => busy.call(other) },
+      this.facts,
+    );
+    this.#handles.push(handle);
+    return handle;
+  }
+
+  /** All backends that instances may reach here. */
+  get backends(): readonly Backend[] {
+    return this.#backend === undefined ? this.#others : [this.#backend, ...this.#others];
+  }
+
+  /** An instance in a process of its own. */
+  async spawn(
+    options: OpenOptions & {
+      readonly env?: Readonly<Record<string, string>>;
+      readonly recordsEnvironment?: boolean;
+      /** Lets time there be the system's, so that its timers are real ones. Default: as everywhere. */
+      readonly realTime?: boolean;
+    } = {},
+  ): Promise<RemoteHandle> {
+    const { moduleUrl, credential, time, namespace } = this;
+    const facts: Facts = options.realTime === true ? { ...this.facts, time: "real" } : this.facts;
+    const handle = await RemoteHandle.open({
+      moduleUrl,
+      connection: this.#connection,
+      credential,
+      facts,
+      namespace,
+      nowMs: time.now(),
+      ...options,
+    });
+    this.#handles.push(handle);
+    return handle;
+  }
+
+  /** Somebody nobody knows yet. */
+  someone(handle: Handle): Person {
+    this.#persons += 1;
+    return handle.person({ scope: `person ${this.#persons}` });
+  }
+
+  /** How a call ends: what the provider answered, or threw. Time moves on when nothing else can happen. */
+  async outcome<T>(call: () => Promise<T>): Promise<Outcome<T>> {
+    try {
+      return { state: "fulfilled", value: await call() };
+    } catch (error) {
+      if (error instanceof ProviderThrew) return { state: "rejected", error: error.error };
+      throw error;
+    }
+  }
+
+  /** How a call ends when it is not waited for: at once, or not. */
+  async atOnce<T>(call: Promise<T>): Promise<Outcome<T>> {
+    const outcome = await settlesSoon(call);
+    const { error } = { error: undefined, ...outcome };
+    return error instanceof ProviderThrew ? { state: "rejected", error: error.error } : outcome;
+  }
+
+  /** Whether the backend holds this text, in any spelling. */
+  async holds(text: string): Promise<boolean> {
+    return holds(await this.backend.contents(), text);
+  }
+
+  /** Whether the backend was sent this text, in any spelling. */
+  wasSent(text: string): boolean {
+    return holds(
+      this.backend.observed().map(({ sent }) => sent),
+      text,
+    );
+  }
+
+  /** Ways to write that the provider has, the preferred one first. */
+  get writePaths(): readonly WritePath[] {
+    return this.facts.writePaths;
+  }
+
+  notApplicable(why: string): never {
+    throw new Verdict("not-applicable", why);
+  }
+
+  advise(why: string): never {
+    throw new Verdict("advisory", why);
+  }
+
+  untestable(why: string): never {
+    throw new Verdict("untestable", why);
+  }
+
+  async close(): Promise<void> {
+    this.#backend?.heal();
+    // What was started in the background of a turn ends here, and not in the middle of the next check.
+    if (this.facts.capabilities.freshness !== "current") await quiet(this.busy).catch(() => {});
+    await Promise.allSettled(this.#handles.map((handle) => handle.close()));
+    await this.#backend?.close();
+    await Promise.all(this.#others.map((other) => other.close()));
+  }
+
+  get #connection(): Connection | undefined {
+    return this.#backend?.connection;
+  }
+}

@@ -1,0 +1,115 @@
+/** One call certifies a provider: its subject is judged in processes of its own, whoever calls. */
+import { clauseSet, type Profile } from "./clause.ts";
+import type { Judged, Part } from "./judge.ts";
+import type { JudgeNote, JudgeTask, Look } from "./judge-process.ts";
+import { type ChildProcessHandle, ProcessEnded, siblingModule, startProcess } from "./process/rpc.ts";
+import type { Certificate, CheckHeading, CheckResult } from "./result.ts";
+import { verdict } from "./verdict.ts";
+
+export interface CertifyOptions {
+  /** Default `base`. */
+  readonly profile?: Profile | undefined;
+  /** Ids of checks (`replay/quiet`) or families (`replay`). A run of some never certifies. Default: all. */
+  readonly only?: readonly string[] | undefined;
+  /** Shuffles the checks and feeds the random ones. Default: another each time; it is in the certificate. */
+  readonly seed?: number | undefined;
+  readonly onResult?: ((result: CheckResult) => void) | undefined;
+  /**
+   * Options of Node for the processes, such as `["--import", "tsx"]`. Default: those of this process, and what Node needs
+   * to load TypeScript.
+   */
+  readonly execArgv?: readonly string[] | undefined;
+}
+
+/** A provider that ends the process more often than this is not tried any further. */
+const mostEndings = 5;
+
+/**
+ * Judges the subject that a module exports as its default.
+ * @throws TypeError where the module exports no subject, and what loading it throws.
+ */
+export async function certify(module: URL | string, options: CertifyOptions = {}): Promise<Certificate> {
+  const { profile = "base", only, onResult = () => {}, execArgv = nodeOptions() } = options;
+  const moduleUrl = String(module);
+  const seed = options.seed ?? Math.floor(Math.random() * 2 ** 31);
+  const first = await startJudge(execArgv);
+  const judged = await lookAndJudge(first).finally(() => end(first));
+  const [quick] = judged;
+  if (quick === undefined) throw new Error("Nothing was judged."); // there always is a quick part
+  const today = new Date().toISOString().slice(0, 10);
+  const results = judged.flatMap(({ results: own }, index) => (index === 0 ? own : own.slice(1)));
+  const complete = only === undefined && judged.every((each) => each.complete);
+  const { understanding, deviations } = quick;
+  return { understanding, clauseSet, seed, ...verdict({ results, complete, deviations, today }) };
+
+  async function lookAndJudge(judge: Judge): Promise<readonly Judged[]> {
+    const { timeMode, hasSlowPart } = (await judge.process.call("look", moduleUrl, { profile, only })) as Look;
+    const judgeIn = (part: Part, ready?: Judge): Promise<Judged> =>
+      judgePart({ moduleUrl, profile, only, seed, part, timeMode }, { execArgv, onResult, ready });
+    // Where time is to be replaced, this process has loaded the subject too early.
+    const quickPart = judgeIn("quick", timeMode === "global" ? undefined : judge);
+    return Promise.all(hasSlowPart ? [quickPart, judgeIn("slow")] : [quickPart]);
+  }
+}
+
+interface Judge {
+  readonly process: ChildProcessHandle;
+  listen(listener: (message: JudgeNote) => void): void;
+}
+
+interface PartOptions {
+  readonly execArgv: readonly string[];
+  readonly onResult: (result: CheckResult) => void;
+  /** A process that is there already. */
+  readonly ready: Judge | undefined;
+}
+
+/** One part of the run, in a process of its own; in another, without the check that did it, when the provider ends it. */
+async function judgePart(task: Omit<JudgeTask, "done">, { execArgv, onResult, ready }: PartOptions): Promise<Judged> {
+  const done: CheckResult[] = [];
+  let running: CheckHeading | undefined;
+  const take = (result: CheckResult): void => {
+    running = undefined;
+    done.push(result);
+    if (task.part === "quick" || done.length > 1) onResult(result); // the first check is part of both
+  };
+  for (let endings = 0; ; endings += 1) {
+    const judge = endings === 0 && ready !== undefined ? ready : await startJudge(execArgv);
+    judge.listen((message) => {
+      if ("started" in message) running = message.started;
+      else take(message.result);
+    });
+    try {
+      return (await judge.process.call("judge", { ...task, done: [...done] } satisfies JudgeTask)) as Judged;
+    } catch (error) {
+      if (!(error instanceof ProcessEnded) || running === undefined || endings === mostEndings) throw error;
+      take({ ...running, state: "fail", reason: "process-ended", saw: error.message, durationMs: 0 });
+    } finally {
+      await end(judge);
+    }
+  }
+}
+
+async function startJudge(execArgv: readonly string[]): Promise<Judge> {
+  let listener = (_: JudgeNote): void => {};
+  const module = siblingModule("judge-process", import.meta.url);
+  const onNote = (message: unknown): void => listener(message as JudgeNote); // our own process's
+  const process = await startProcess({ module, execArgv, onNote });
+  return {
+    process,
+    listen(next) {
+      listener = next;
+    },
+  };
+}
+
+async function end({ process }: Judge): Promise<void> {
+  process.kill();
+  await process.ended;
+}
+
+/** Before 22.18, Node strips types only when asked to. */
+function nodeOptions(): readonly string[] {
+  const strips = process.features.typescript !== false || process.execArgv.includes("--experimental-strip-types");
+  return strips ? process.execArgv : [...process.execArgv, "--experimental-strip-types"];
+}

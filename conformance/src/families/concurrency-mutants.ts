@@ -1,0 +1,103 @@
+/** Providers that go wrong when several write at once. */
+import { randomUUID } from "node:crypto";
+import type { Mutant } from "../family.ts";
+import { documentStore } from "../reference/document-store.ts";
+
+export const concurrencyMutants: readonly Mutant[] = [
+  {
+    id: "concurrency/read-modify-write",
+    flaw: "Keeps a person's memories in one document, and writes it back without looking whether it has changed.",
+    kills: {
+      "concurrency/one-process": "lost",
+      "concurrency/two-handles": "lost",
+      "concurrency/first-writes": "lost",
+      "concurrency/mixed": "lost",
+      "concurrency/two-processes": "lost",
+    },
+    spares: ["idempotency/capture-twice", "replay/quiet"],
+    backend: "directory",
+    store: (store, connection) => documentStore(store, connection, { inOrder: "nobody" }),
+  },
+  {
+    id: "concurrency/lock-of-the-instance",
+    flaw: "Writes its document in order within an instance, and knows of no other instance.",
+    kills: { "concurrency/two-handles": "lost", "concurrency/two-processes": "lost" },
+    spares: ["concurrency/one-process", "concurrency/mixed"],
+    backend: "directory",
+    store: (store, connection) => documentStore(store, connection, { inOrder: "instance" }),
+  },
+  {
+    id: "concurrency/lock-of-the-process",
+    flaw: "Writes its document in order within a process, and knows of no other process.",
+    kills: { "concurrency/two-processes": "lost" },
+    spares: ["concurrency/one-process", "concurrency/two-handles", "concurrency/first-writes", "concurrency/mixed"],
+    backend: "directory",
+    store: (store, connection) => documentStore(store, connection, { inOrder: "process" }),
+  },
+  {
+    id: "concurrency/creates-without-condition",
+    flaw: "Writes in order where there is a document, and creates one without looking whether another has.",
+    kills: { "concurrency/first-writes": "lost" },
+    spares: ["concurrency/mixed", "idempotency/capture-twice"],
+    backend: "directory",
+    store: (store, connection) => {
+      const inOrder = documentStore(store, connection, { inOrder: "process" });
+      const first = documentStore(store, connection, { inOrder: "nobody" });
+      return {
+        ...inOrder,
+        async put(scope, record, signal) {
+          const isFirst = (await inOrder.list(scope, signal)).length === 0;
+          return (isFirst ? first : inOrder).put(scope, record, signal);
+        },
+      };
+    },
+  },
+  {
+    id: "concurrency/forgets-out-of-order",
+    flaw: "Writes its document in order when it saves, and out of order when it forgets.",
+    kills: { "concurrency/mixed": "lost" },
+    spares: ["concurrency/one-process", "concurrency/two-handles", "concurrency/first-writes"],
+    backend: "directory",
+    store: (store, connection) => {
+      const { remove } = documentStore(store, connection, { inOrder: "nobody" });
+      return { ...documentStore(store, connection, { inOrder: "process" }), remove };
+    },
+  },
+  {
+    id: "concurrency/saves-bring-back",
+    flaw: "After a write it puts back what it had read before and does not find any more.",
+    kills: { "concurrency/mixed": "back" },
+    spares: ["concurrency/one-process", "concurrency/two-handles", "late-repeats/after-forget"],
+    store: (store) => ({
+      ...store,
+      async put(scope, record, signal) {
+        const before = await store.list(scope, signal);
+        const outcome = await store.put(scope, record, signal);
+        await new Promise((resolve) => setTimeout(resolve, 10)); // long enough for a forget to come in between
+        const after = await store.list(scope, signal);
+        for (const missed of before.filter(({ id }) => !after.some((each) => each.id === id)))
+          await store.put(scope, { ...missed, id: randomUUID() }, signal);
+        return outcome;
+      },
+    }),
+  },
+  {
+    id: "concurrency/tries-again-blindly",
+    flaw: "Takes a write that met another one for lost, and makes it again under a new id.",
+    kills: { "concurrency/one-process": "twice" },
+    spares: ["idempotency/capture-twice", "concurrency/mixed"],
+    store: (store) => {
+      let open = 0;
+      return {
+        ...store,
+        async put(scope, record, signal) {
+          open += 1;
+          const outcome = await store.put(scope, record, signal);
+          if (open > 1) await store.put(scope, { ...record, id: randomUUID() }, signal);
+          open -= 1;
+          return outcome;
+        },
+      };
+    },
+  },
+];

@@ -1,0 +1,109 @@
+/** Everything that is demanded and tried, in the order in which it is told. */
+import type { Check } from "../check.ts";
+import type { Clause } from "../clause.ts";
+import type { Family, Mutant } from "../family.ts";
+import { aborting } from "./aborting.ts";
+import { bounds } from "./bounds.ts";
+import { calling } from "./calling.ts";
+import { capabilities } from "./capabilities.ts";
+import { capturing } from "./capturing.ts";
+import { concurrency } from "./concurrency.ts";
+import { construction } from "./construction.ts";
+import { deadlines } from "./deadlines.ts";
+import { distinctOperations } from "./distinct-operations.ts";
+import { echoes } from "./echoes.ts";
+import { erasing } from "./erasing.ts";
+import { expiry } from "./expiry.ts";
+import { faults } from "./faults.ts";
+import { forgetting } from "./forgetting.ts";
+import { framing } from "./framing.ts";
+import { freshness } from "./freshness.ts";
+import { hosting } from "./hosting.ts";
+import { idempotency } from "./idempotency.ts";
+import { importing } from "./importing.ts";
+import { isolation } from "./isolation.ts";
+import { isolationById } from "./isolation-by-id.ts";
+import { isolationOfKeys } from "./isolation-of-keys.ts";
+import { keyed } from "./keyed.ts";
+import { language } from "./language.ts";
+import { lateRepeats } from "./late-repeats.ts";
+import { maintenance } from "./maintenance.ts";
+import { model } from "./model.ts";
+import { oneInstance } from "./one-instance.ts";
+import { partitions } from "./partitions.ts";
+import { privacy } from "./privacy.ts";
+import { processes } from "./processes.ts";
+import { promises } from "./promises.ts";
+import { recalledText } from "./recalled-text.ts";
+import { recovery } from "./recovery.ts";
+import { remembering, remembers } from "./remembering.ts";
+import { replay } from "./replay.ts";
+import { retracting } from "./retracting.ts";
+import { secrets } from "./secrets.ts";
+import { shape } from "./shape.ts";
+import { steadyRecall } from "./steady-recall.ts";
+import { toolAnswers } from "./tool-answers.ts";
+import { toolCalls } from "./tool-calls.ts";
+import { toolMaps } from "./tool-maps.ts";
+import { tools } from "./tools.ts";
+
+export const families: readonly Family[] = [
+  remembering,
+  isolation,
+  isolationOfKeys,
+  isolationById,
+  partitions,
+  tools,
+  toolMaps,
+  toolAnswers,
+  forgetting,
+  maintenance,
+  erasing,
+  shape,
+  calling,
+  hosting,
+  oneInstance,
+  freshness,
+  capabilities,
+  promises,
+  privacy,
+  construction,
+  faults,
+  recovery,
+  deadlines,
+  aborting,
+  expiry,
+  bounds,
+  framing,
+  recalledText,
+  steadyRecall,
+  idempotency,
+  distinctOperations,
+  lateRepeats,
+  toolCalls,
+  replay,
+  keyed,
+  retracting,
+  concurrency,
+  processes,
+  importing,
+  capturing,
+  echoes,
+  language,
+  model,
+  secrets,
+];
+
+export const firstCheck: Check = remembers;
+export const allClauses: readonly Clause[] = families.flatMap(({ clauses }) => clauses);
+export const allChecks: readonly Check[] = families.flatMap(({ checks }) => checks);
+export const allMutants: readonly Mutant[] = families.flatMap(({ mutants }) => mutants);
+
+const byId = new Map(allClauses.map((clause) => [clause.id, clause]));
+
+/** @throws Error for an id of no clause. */
+export function clauseOf(id: string): Clause {
+  const clause = byId.get(id);
+  if (clause === undefined) throw new Error(`${id} is no clause.`);
+  return clause;
+}

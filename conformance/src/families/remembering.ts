@@ -1,0 +1,100 @@
+/**
+ * The first check. Everything else waits for it, because an absence proves nothing about a provider that remembers
+ * nothing: one that does nothing, echoes, throws, accepts everything or shares one store fails here and passes no MUST.
+ */
+import { defineCheck } from "../check.ts";
+import { defineFamily, type Family } from "../family.ts";
+
+export const remembers = defineCheck({
+  id: "remembering/first",
+  clause: "MEM-REM-01",
+  title: "Two people each find what they told, in a later session, and not what the other told",
+  reasons: {
+    "no-way-to-write":
+      "There is neither capture nor a tool that saves, or the tool has an unusual name: see tools.save.",
+    forgotten:
+      "Writing does not reach the store, or recall does not read it. Where a backend finds by meaning, look at its stand-in.",
+    "other-memory": "Everybody shares one store: memory.scope.key is not part of the query.",
+    unasked: "It recalls what was never written, such as the question itself.",
+  },
+  async run(bench, fail) {
+    if (bench.writePaths.length === 0) fail("no-way-to-write", "There was no way to write to it.");
+    const handle = await bench.open();
+    const [ann, ben] = [bench.someone(handle), bench.someone(handle)];
+    const [tea, bees, never] = [bench.canary(), bench.canary(), bench.canary()];
+    const before = await ann.recalls(never.query);
+    await ann.write(tea.text);
+    await ben.write(bees.text);
+    const [annRecalls, benRecalls] = [await ann.recalls(tea.query), await ben.recalls(bees.query)];
+    if (!annRecalls.includes(tea.word)) fail("forgotten", "What was written was not recalled in a new session.");
+    if (!benRecalls.includes(bees.word)) fail("forgotten", "What a second person wrote was not recalled.");
+    const [annOfBees, benOfTea] = [await ann.recalls(bees.query), await ben.recalls(tea.query)];
+    if (annOfBees.includes(bees.word) || benOfTea.includes(tea.word))
+      fail("other-memory", "One recalled what the other wrote.");
+    if (`${before}${annRecalls}${benRecalls}`.includes(never.word))
+      fail("unasked", "It recalled a word that nobody wrote.");
+  },
+});
+
+export const remembering: Family = defineFamily({
+  name: "remembering",
+  clauses: [
+    {
+      id: "MEM-REM-01",
+      level: "MUST",
+      profile: "base",
+      sentence: "What was written in a scope is recalled in a later session of that scope, and in no other scope.",
+      source: "P1, P4, K5",
+    },
+  ],
+  checks: [remembers],
+  mutants: [
+    {
+      id: "remembering/does-nothing",
+      flaw: "Recalls nothing, captures nothing, offers no tools.",
+      kills: { "remembering/first": "no-way-to-write" },
+      spares: [],
+      provider: () => ({ recall: { "turn.started": () => null } }),
+    },
+    {
+      id: "remembering/echoes",
+      flaw: "Recalls what the turn itself says.",
+      kills: { "remembering/first": "forgotten" },
+      spares: [],
+      provider: (provider) => ({
+        recall: { "turn.started": ({ turn }) => ({ messages: [{ id: "echo", content: JSON.stringify(turn.input) }] }) },
+        ...(provider.capture === undefined ? {} : { capture: { "turn.completed": () => {} } }),
+      }),
+    },
+    {
+      id: "remembering/always-throws",
+      flaw: "Fails every call.",
+      kills: { "remembering/first": "threw" },
+      spares: [],
+      provider: () => {
+        const fail = (): never => {
+          throw new Error("always");
+        };
+        return { recall: { "turn.started": fail }, capture: { "turn.completed": fail } };
+      },
+    },
+    {
+      id: "remembering/accepts-everything",
+      flaw: "Says that it saved, whatever it was given, and recalls an empty frame.",
+      kills: { "remembering/first": "forgotten" },
+      spares: [],
+      provider: (provider) => ({
+        ...provider,
+        recall: { "turn.started": () => ({ messages: [{ id: "frame", content: "Stored data: nothing yet." }] }) },
+        capture: { "turn.completed": () => {} },
+      }),
+    },
+    {
+      id: "remembering/shares-one-store",
+      flaw: "Keeps everybody's memory in one partition.",
+      kills: { "remembering/first": "other-memory" },
+      spares: [],
+      parts: () => ({ partition: () => "everybody" }),
+    },
+  ],
+});

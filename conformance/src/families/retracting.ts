@@ -1,0 +1,216 @@
+/**
+ * What stays in a prompt after it was forgotten: a host cannot take a message back, only put a later one of the same id in
+ * its place. Providers recall without ids, with a new id each time, or say nothing once they have nothing to say.
+ */
+import type { MemoryRecallMessage, ModelMessage } from "@keepsake/core";
+import { defineCheck, type Fail } from "../check.ts";
+import type { Canary } from "../drive/canary.ts";
+import type { Turn } from "../drive/contexts.ts";
+import { Hosted } from "../drive/hosted.ts";
+import { type Person, type Recalled, recordsOf } from "../drive/person.ts";
+import { defineFamily, type Family } from "../family.ts";
+import { correctParts } from "../reference/parts.ts";
+import { answering } from "../reference/standing-before.ts";
+import { splitFrame } from "./keyed.ts";
+
+const emptied = {
+  unkeyed: "What was shown had no id, so that no later message can take its place.",
+  "still-recalled": "It is recalled again: a cache or an index was not told.",
+  silent: "Recall answers nothing once nothing is left: answer an empty form under the id that was shown.",
+  "left-standing": "What was shown under an id is not replaced: say under each such id that it is gone.",
+} as const;
+
+const afterForget = defineCheck({
+  id: "retracting/after-forget",
+  clause: "MEM-RTR-01",
+  title: "A session that was shown a memory is shown something else in its place once it is forgotten",
+  needs: ["forget-tool", "current"],
+  reasons: emptied,
+  async run(bench, fail) {
+    if (bench.facts.forgetHow === undefined) bench.notApplicable("Its forget tool was not understood (tools.forget).");
+    const handle = await bench.open();
+    for (const others of [1, 0]) {
+      const ann = bench.someone(handle);
+      const memory = bench.canary();
+      for (let count = 0; count < others; count += 1) await ann.write(bench.canary().text);
+      const { result } = await ann.write(memory.text);
+      const shown = await showing(ann, memory, fail);
+      await ann.again().forget(memory, result);
+      mustReplace(await ann.recall(shown.next), shown, memory, fail);
+      if (bench.facts.capabilities.durable !== true) continue;
+      const elsewhere = ann.again(await bench.open());
+      mustReplace(await elsewhere.recall(shown.next), shown, memory, fail);
+    }
+  },
+});
+
+const afterErase = defineCheck({
+  id: "retracting/after-erase",
+  clause: "MEM-RTR-02",
+  title: "A session that was shown a memory is shown something else in its place once all is erased",
+  needs: ["erase", "current"],
+  reasons: emptied,
+  async run(bench, fail) {
+    if (bench.facts.capabilities.erase !== "immediate") bench.notApplicable("It erases later, as declared.");
+    const handle = await bench.open();
+    const [ann, ben] = [bench.someone(handle), bench.someone(handle)];
+    const [memory, kept] = [bench.canary(), bench.canary()];
+    await ben.write(kept.text);
+    await ann.write(memory.text);
+    const shown = await showing(ann, memory, fail);
+    await ann.erase();
+    mustReplace(await ann.recall(shown.next), shown, memory, fail);
+    if (!(await ben.knows(kept))) fail("left-standing", "What somebody else had told was gone too.");
+  },
+});
+
+const inAHost = defineCheck({
+  id: "retracting/in-a-host",
+  clause: "MEM-RTR-03",
+  title: "Within a host, the prompt of the turn after forgetting does not hold what was forgotten",
+  needs: ["forget-tool", "current"],
+  reasons: {
+    "never-shown": "What was written does not reach the prompt of a host.",
+    "still-in-prompt": "Recall says nothing, or something under another id, and the earlier message stands.",
+  },
+  async run(bench, fail) {
+    if (bench.facts.forgetHow === undefined) bench.notApplicable("Its forget tool was not understood (tools.forget).");
+    const place = { namespace: "conformance", scope: "somebody" };
+    const handle = await bench.open();
+    const ann = handle.person({ ...place, slot: "memory" });
+    const memory = bench.canary();
+    const { result } = await ann.write(memory.text);
+    const hosted = new Hosted(bench, handle, { memory: place });
+    const session = hosted.host.session();
+    const before = await hosted.ask(session, memory.query);
+    if (!before.last.includes(memory.word)) fail("never-shown", "The first prompt did not hold it.");
+    await ann.again().forget(memory, result);
+    const after = await hosted.ask(session, memory.query);
+    if (after.last.includes(memory.word)) fail("still-in-prompt", "The next prompt still held what was forgotten.");
+  },
+});
+
+export const retracting: Family = defineFamily({
+  name: "retracting",
+  clauses: [
+    {
+      id: "MEM-RTR-01",
+      level: "MUST",
+      profile: "base",
+      sentence:
+        "Once a memory is forgotten, a session that was shown it is answered another message under the same id.",
+      source: "P8, P10, E6.6",
+    },
+    {
+      id: "MEM-RTR-02",
+      level: "MUST",
+      profile: "base",
+      sentence: "Once a scope is erased, a session that was shown it is answered another message under the same id.",
+      source: "P8, P10, E6.6",
+    },
+    {
+      id: "MEM-RTR-03",
+      level: "MUST",
+      profile: "base",
+      sentence: "In a host, the first prompt after a memory was forgotten does not hold it.",
+      source: "P8, P10, H1, E6.6",
+    },
+  ],
+  checks: [afterForget, afterErase, inAHost],
+  mutants: [
+    {
+      id: "retracting/silent-when-emptied",
+      flaw: "Recalls nothing once nothing is left, whatever it said before.",
+      kills: {
+        "retracting/after-forget": "silent",
+        "retracting/after-erase": "silent",
+      },
+      spares: ["keyed/ids", "keyed/compaction"],
+      provider: (provider) =>
+        answering(provider, (result, { memory: { slot } }) =>
+          result?.messages[0]?.content === correctParts.emptyFrame(slot) ? null : result,
+        ),
+    },
+    {
+      id: "retracting/remembers-whom-it-told",
+      flaw: "Keeps in its process which sessions it has spoken to, instead of reading the history.",
+      kills: { "retracting/after-forget": "silent" },
+      spares: ["keyed/ids", "retracting/after-erase", "retracting/in-a-host"],
+      provider: (provider) => {
+        const spokenTo = new Set<string>();
+        return answering(provider, (result, { memory: { slot }, session }) => {
+          if (result?.messages[0]?.content === correctParts.emptyFrame(slot))
+            return spokenTo.has(session.id) ? result : null;
+          if (result !== null) spokenTo.add(session.id);
+          return result;
+        });
+      },
+    },
+    {
+      id: "retracting/a-message-a-memory",
+      flaw: "Recalls each memory under its own id, and never again once it is forgotten.",
+      kills: {
+        "retracting/after-forget": "left-standing",
+        "retracting/in-a-host": "still-in-prompt",
+      },
+      spares: ["keyed/ids", "keyed/compaction"],
+      provider: (provider) =>
+        answering(
+          provider,
+          (result) => result && { messages: result.messages.flatMap((message) => splitFrame(message, (line) => line)) },
+        ),
+    },
+    {
+      id: "retracting/caches-recall",
+      flaw: "Goes on recalling in a session what it recalled there first.",
+      kills: { "retracting/after-forget": "still-recalled", "retracting/after-erase": "still-recalled" },
+      spares: ["keyed/ids", "keyed/compaction"],
+      provider: (provider) => {
+        const cache = new Map<string, unknown>();
+        return answering(provider, (result, { session, memory }) => {
+          const key = `${session.id} ${memory.scope.key}`;
+          if (!cache.has(key)) cache.set(key, result);
+          return cache.get(key);
+        });
+      },
+    },
+  ],
+});
+
+interface Shown {
+  readonly messages: readonly MemoryRecallMessage[];
+  /** A later turn of the same session, whose history holds what was recalled in the first. */
+  readonly next: Turn;
+}
+
+/** A first turn, in which the memory was recalled. Nothing is captured, so that nothing but the memory is left. */
+async function showing(person: Person, memory: Canary, fail: Fail<keyof typeof emptied>): Promise<Shown> {
+  const turn = person.begin(memory.query);
+  const recalled = await person.recall(turn);
+  if (!recalled.text.includes(memory.word)) fail("left-standing", "What was written was not recalled.");
+  const messages = (recalled.messages ?? []).filter(({ content }) => content.includes(memory.word));
+  if (messages.some(({ id }) => id === undefined)) fail("unkeyed", "What was recalled had no id.");
+  const history: ModelMessage[] = [
+    ...recordsOf(recalled),
+    ...turn.input,
+    { role: "assistant", content: "That is known." },
+  ];
+  return { messages, next: { ...person.begin(memory.query), history } };
+}
+
+function mustReplace(
+  recalled: Recalled,
+  { messages }: Shown,
+  { word }: Canary,
+  fail: Fail<keyof typeof emptied>,
+): void {
+  if (recalled.text.includes(word)) fail("still-recalled", "The next turn recalled it again.");
+  if ((recalled.messages ?? []).length === 0) fail("silent", "The next turn recalled nothing.");
+  const replaced = new Set(idsOf(recalled));
+  if (messages.some(({ id }) => !replaced.has(id)))
+    fail("left-standing", "The next turn recalled nothing under the id that was shown.");
+}
+
+function idsOf({ messages }: Recalled): readonly (string | undefined)[] {
+  return (messages ?? []).map(({ id }) => id);
+}

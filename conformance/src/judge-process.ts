@@ -1,0 +1,40 @@
+/** A process that judges: time is replaced before the subject is loaded, and nothing of the caller's is around. */
+import { patchFileSystem } from "./backends/file-faults.ts";
+import { type Judged, type JudgeOptions, judge, plannedChecks } from "./judge.ts";
+import { note, serve } from "./process/rpc.ts";
+import type { CheckHeading, CheckResult } from "./result.ts";
+import { loadSubject } from "./subject/load.ts";
+import { createKitClock, installGlobalTime, type TimeMode } from "./time/kit-clock.ts";
+
+/** What the parent is told while it waits. */
+export type JudgeNote = { readonly started: CheckHeading } | { readonly result: CheckResult };
+
+export type JudgeTask = Omit<JudgeOptions, "time" | "onResult" | "onStart"> & { readonly timeMode: TimeMode };
+
+export interface Look {
+  readonly timeMode: TimeMode;
+  /** Whether there are slow checks to run beside the others. */
+  readonly hasSlowPart: boolean;
+}
+
+serve({
+  async look(moduleUrl: string, options: Pick<JudgeOptions, "profile" | "only">): Promise<Look> {
+    await patchFileSystem(); // a provider may take functions out of `node:fs` when it is loaded
+    const { time: timeMode } = await loadSubject(moduleUrl);
+    return { timeMode, hasSlowPart: plannedChecks({ ...options, part: "slow" }).length > 1 };
+  },
+
+  async judge({ timeMode, ...task }: JudgeTask): Promise<Judged> {
+    if (timeMode === "global") installGlobalTime();
+    await patchFileSystem();
+    const time = createKitClock(timeMode);
+    const subject = await loadSubject(task.moduleUrl);
+    const tell = (message: JudgeNote): void => note(message);
+    return judge(subject, {
+      ...task,
+      time,
+      onStart: (started) => tell({ started }),
+      onResult: (result) => tell({ result }),
+    });
+  },
+});
