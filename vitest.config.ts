@@ -5,6 +5,7 @@ const folders = ["packages", "examples"].flatMap((parent) => readdirSync(parent)
 
 export default defineConfig({
   test: {
+    maxConcurrency: 2, // of tests that wait for processes
     globalSetup: `${import.meta.dirname}/scripts/test-setup.ts`,
     reporters: ["default", "./scripts/test-summary-reporter.ts"],
     projects: [...folders, "conformance", "bench", "scripts"].map((root) => ({

@@ -5,6 +5,7 @@
 import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import projectManifest from "../package.json" with { type: "json" };
 import hostManifest from "../packages/host/package.json" with { type: "json" };
 import { pack, publicPackages } from "./packages.ts";
 import { readSnippets, runSnippet, type Snippet } from "./readme-snippets.ts";
@@ -12,7 +13,14 @@ import { project, run } from "./run.ts";
 
 const oldestNode = "22.12.0";
 /** What examples import beside the packages themselves. */
-const imported = [`ai@${hostManifest.devDependencies.ai}`];
+const imported = [`ai@${hostManifest.devDependencies.ai}`, `eve@${hostManifest.devDependencies.eve}`];
+const vitest = `vitest@${projectManifest.devDependencies.vitest}`;
+/** Providers that are certified there, by both runners: one written in an evening, and eve's own. */
+const subjects = [
+  ["examples/bring-your-own-provider/notes.ts", "notes.ts"],
+  ["examples/bring-your-own-provider/notes.subject.ts", "notes.subject.ts"],
+  ["conformance/src/test-support/eve-file-memory.ts", "eve.subject.ts"],
+] as const;
 
 const room = await mkdtemp(join(tmpdir(), "keepsake-smoke-"));
 try {
@@ -28,6 +36,7 @@ try {
       "--loglevel=error",
       `node@${oldestNode}`,
       "@types/node@22",
+      vitest,
       ...imported,
       ...tarballs,
     ],
@@ -50,9 +59,29 @@ try {
     const printed = await runSnippet(snippet, room, { node, flags: ["--experimental-strip-types"] });
     if (printed !== (snippet.expected ?? "")) throw new Error(`${snippet.name} printed something else:\n${printed}`);
   }
+  await certify(node);
   console.log(`ok: ${packages.length} packed packages, ${snippets.length} examples on Node ${oldestNode}`);
 } finally {
   await rm(room, { recursive: true });
+}
+
+/** Certifies the subjects as a third party does: one call in a test file, in vitest and in node:test. */
+async function certify(node: string): Promise<void> {
+  for (const [source, name] of subjects) await copyFile(join(project, source), join(room, name));
+  const runners = {
+    vitest: ["node_modules/vitest/vitest.mjs", "run", "vitest.test.ts"],
+    "node-test": ["--experimental-strip-types", "--test", "node-test.test.ts"],
+  };
+  for (const [runner, args] of Object.entries(runners)) {
+    const calls = subjects
+      .filter(([, name]) => name.endsWith(".subject.ts"))
+      .map(([, name]) => `describeConformance(new URL("./${name}", import.meta.url));`);
+    const test = [`import { describeConformance } from "@keepsake/conformance/${runner}";`, ...calls, ""].join("\n");
+    await writeFile(join(room, `${runner}.test.ts`), test);
+    const { succeeded, output } = await run(node, args, room);
+    if (!succeeded) throw new Error(`A provider is not certified by ${runner}.\n${output}`);
+    console.log(`ok: ${calls.length} providers certified by ${runner}`);
+  }
 }
 
 async function checkTypes(group: string, snippets: readonly Snippet[], flags: readonly string[] = []): Promise<void> {

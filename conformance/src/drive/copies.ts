@@ -6,7 +6,7 @@ import type { Handle } from "./handle.ts";
 import type { Person, Reading } from "./person.ts";
 
 /** How often a word stands in what each read path shows. */
-export type Copies = ReadonlyMap<string, number>;
+type Copies = ReadonlyMap<string, number>;
 
 /** What one write of one memory gives. Ends the check where what is written in this way cannot be read back. */
 export async function copiesOfOne(bench: Bench, handle: Handle, path: WritePath): Promise<Copies> {

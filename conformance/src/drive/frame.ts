@@ -101,17 +101,17 @@ function place(content: string, text: string): { readonly from: number; readonly
 
 function without(content: string, text: string): string {
   const found = place(content, text);
-  return found === undefined ? content : `${content.slice(0, found.from)}\u0000${content.slice(found.to)}`;
+  return found === undefined ? content : `${content.slice(0, found.from)}\ufffc${content.slice(found.to)}`;
 }
 
 /** Headings, fences, rules and lines that announce what follows. Within an element of its own, a memory can have any line. */
 function ownLines(content: string): readonly string[] {
-  if (/>\s*\u0000\s*<\//.test(content)) return [];
+  if (/>\s*\ufffc\s*<\//.test(content)) return [];
   return unified(content)
     .split("\n")
     .filter(
       (line) =>
-        /^\s*(?:#{1,6}\s|`{3}|~{3}|[-=*_]{3,}\s*$)|^[^\u0000]{1,80}:\s*$/.test(line) && !line.includes("\u0000"),
+        /^\s*(?:#{1,6}\s|`{3}|~{3}|[-=*_]{3,}\s*$)|^[^\ufffc]{1,80}:\s*$/.test(line) && !line.includes("\ufffc"),
     );
 }
 

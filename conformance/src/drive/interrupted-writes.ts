@@ -6,7 +6,7 @@ import type { WritePath } from "./facts.ts";
 import type { Handle } from "./handle.ts";
 import type { Person } from "./person.ts";
 
-export interface InterruptedWrite {
+interface InterruptedWrite {
   readonly person: Person;
   readonly memory: Canary;
 }

@@ -301,8 +301,3 @@ export function recalledMessage(content: string): ModelMessage {
   const message = { role: "user" as const, content, kind: "memory.load" };
   return message;
 }
-
-/** What was recalled, as it stands in the history. */
-export function recordsOf({ messages }: Recalled): readonly ModelMessage[] {
-  return (messages ?? []).map(({ content }) => recalledMessage(content));
-}

@@ -1,18 +1,27 @@
 /** What is recalled once certain texts were written, and the frame that harmless ones are recalled in. */
+import type { ModelMessage } from "@keepsake/core";
 import type { Bench } from "../bench.ts";
 import type { Canary } from "./canary.ts";
 import type { WritePath } from "./facts.ts";
 import { delimiterCounts, type Frame, frameOf } from "./frame.ts";
 import type { Handle } from "./handle.ts";
-import type { Person, Recalled } from "./person.ts";
+import { type Person, type Recalled, recalledMessage } from "./person.ts";
 
 export interface OwnText {
   readonly own: Canary;
   readonly text: string;
 }
 
+export interface Benign {
+  readonly recalled: Recalled;
+  readonly frame: Frame;
+  /** The recalled text without the memories. */
+  readonly around: string;
+  readonly counts: ReturnType<typeof delimiterCounts>;
+}
+
 /** Harmless memories of somebody new, and the frame that they are recalled in. */
-export async function benign(bench: Bench, handle: Handle, path: WritePath, count: number) {
+export async function benign(bench: Bench, handle: Handle, path: WritePath, count: number): Promise<Benign> {
   const memories = Array.from({ length: count }, () => bench.canary()).map((own) => ({ own, text: own.text }));
   const recalled = await recalledAfter(bench, bench.someone(handle), path, memories);
   const frame: Frame = frameOf(
@@ -32,4 +41,9 @@ export async function recalledAfter(
 ): Promise<Recalled> {
   for (const { text } of memories) await bench.outcome(() => person.write(text, { path })); // it may refuse odd text
   return person.recalled(memories.map(({ own }) => own.query).join(" "));
+}
+
+/** What was recalled, as it stands in the history. */
+export function recordsOf({ messages }: Recalled): readonly ModelMessage[] {
+  return (messages ?? []).map(({ content }) => recalledMessage(content));
 }

@@ -45,7 +45,7 @@ export function inputWith(fields: readonly Field[], field: Field, value: unknown
 /** The field that a text goes into, by its usual names, else the first one that takes text. */
 export function fieldFor(fields: readonly Field[], names: RegExp): Field | undefined {
   const takesText = fields.filter(({ schema }) => typeOf(schema) === "string" || typeOf(schema) === "array");
-  const open = takesText.filter(({ schema }) => schema["enum"] === undefined && schema["const"] === undefined);
+  const open = takesText.filter(({ schema }) => schema.enum === undefined && schema.const === undefined);
   return open.find(({ name }) => names.test(name)) ?? open.find(({ required }) => required) ?? open[0];
 }
 
@@ -64,11 +64,11 @@ function suited(schema: Readonly<Record<string, unknown>>, value: unknown): unkn
 }
 
 function harmless(schema: Readonly<Record<string, unknown>>): unknown {
-  if ("default" in schema) return schema["default"];
-  if ("const" in schema) return schema["const"];
-  if (Array.isArray(schema["enum"])) return schema["enum"][0];
+  if ("default" in schema) return schema.default;
+  if ("const" in schema) return schema.const;
+  if (Array.isArray(schema.enum)) return schema.enum[0];
   const type = typeOf(schema);
-  if (type === "integer" || type === "number") return schema["minimum"] ?? 1;
+  if (type === "integer" || type === "number") return schema.minimum ?? 1;
   if (type === "boolean") return false;
   if (type === "array") return [];
   if (type === "object") return {};

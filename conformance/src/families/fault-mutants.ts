@@ -144,7 +144,7 @@ export function onFailure(
   provider: MemoryProvider,
   handlers: "recall" | "capture",
   answer: (error: unknown) => unknown,
-) {
+): MemoryProvider {
   return between(provider, (call) =>
     call.name.startsWith(handlers) ? (async () => asMethod(call))().catch(answer) : asMethod(call),
   );

@@ -4,7 +4,8 @@
  */
 import { extendProvider, type MemoryRecallMessage, type ModelMessage } from "@keepsake/core";
 import { defineCheck } from "../check.ts";
-import { type Recalled, recordsOf } from "../drive/person.ts";
+import type { Recalled } from "../drive/person.ts";
+import { recordsOf } from "../drive/recalled-after.ts";
 import { defineFamily, type Family } from "../family.ts";
 import { correctParts } from "../reference/parts.ts";
 import { answering, eachMessage } from "../reference/standing-before.ts";

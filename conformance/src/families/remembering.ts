@@ -2,10 +2,10 @@
  * The first check. Everything else waits for it, because an absence proves nothing about a provider that remembers
  * nothing: one that does nothing, echoes, throws, accepts everything or shares one store fails here and passes no MUST.
  */
-import { defineCheck } from "../check.ts";
+import { type Check, defineCheck } from "../check.ts";
 import { defineFamily, type Family } from "../family.ts";
 
-export const remembers = defineCheck({
+export const remembers: Check = defineCheck({
   id: "remembering/first",
   clause: "MEM-REM-01",
   title: "Two people each find what they told, in a later session, and not what the other told",

@@ -14,7 +14,7 @@ const twice = "A call is not known again by its session and callId, and equal te
 
 const repeated = defineCheck({
   id: "tool-calls/repeated",
-  clause: "MEM-CAL-01",
+  clause: "MEM-TLC-01",
   title: "One call of the save tool comes three times",
   needs: ["save-tool"],
   reasons: { twice, lost: "What a call saved is not there any more once it came again." },
@@ -32,7 +32,7 @@ const repeated = defineCheck({
 
 const atOnce = defineCheck({
   id: "tool-calls/two-handles",
-  clause: "MEM-CAL-02",
+  clause: "MEM-TLC-02",
   title: "One call of the save tool comes to two instances at once",
   needs: ["save-tool"],
   reasons: { twice, lost: "Each of two instances takes the call for the other's, and neither writes." },
@@ -53,7 +53,7 @@ const atOnce = defineCheck({
 
 const otherCall = defineCheck({
   id: "tool-calls/other-call",
-  clause: "MEM-CAL-03",
+  clause: "MEM-TLC-03",
   title: "Calls that share a turn, or a callId, save other texts",
   needs: ["save-tool"],
   reasons: {
@@ -81,7 +81,7 @@ const otherCall = defineCheck({
 
 const restart = defineCheck({
   id: "tool-calls/restart",
-  clause: "MEM-CAL-02",
+  clause: "MEM-TLC-02",
   title: "A call comes again to another process",
   needs: ["save-tool", "durable"],
   slow: true,
@@ -104,7 +104,7 @@ const restart = defineCheck({
 
 const afterForget = defineCheck({
   id: "tool-calls/after-forget",
-  clause: "MEM-CAL-04",
+  clause: "MEM-TLC-04",
   title: "A call comes again after what it saved was forgotten",
   needs: ["save-tool", "forget-tool"],
   reasons: {
@@ -128,28 +128,28 @@ export const toolCalls: Family = defineFamily({
   name: "tool-calls",
   clauses: [
     {
-      id: "MEM-CAL-01",
+      id: "MEM-TLC-01",
       level: "MUST",
       profile: "base",
       sentence: "A tool's write that comes again in the same session, turn and call leaves what it would leave once.",
       source: "P2",
     },
     {
-      id: "MEM-CAL-02",
+      id: "MEM-TLC-02",
       level: "MUST",
       profile: "strict",
       sentence: "A tool's write is known again at once by another instance, and after a restart.",
       source: "P2",
     },
     {
-      id: "MEM-CAL-03",
+      id: "MEM-TLC-03",
       level: "MUST",
       profile: "base",
       sentence: "Another call, or the same callId in another session or turn, is another write.",
       source: "P2",
     },
     {
-      id: "MEM-CAL-04",
+      id: "MEM-TLC-04",
       level: "MUST",
       profile: "strict",
       sentence: "A tool's write that comes again after its memory was forgotten brings nothing back.",

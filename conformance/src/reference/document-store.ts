@@ -18,7 +18,7 @@ type InOrder = <T>(key: string, task: () => Promise<T>) => Promise<T>;
 type Change = (document: Document) => Document;
 
 /** How a document is changed. */
-export interface DocumentCare {
+interface DocumentCare {
   /** Whose changes wait for each other: nobody's, those of the instance, of the process, or of every process. */
   readonly inOrder: "nobody" | "instance" | "process" | "all";
   /** `in-place` begins to overwrite the file and finishes a moment later; `whole` puts another in its place. */

@@ -4,9 +4,13 @@
  */
 import {
   type Clock,
+  describeProvider,
   extendProvider,
   type MemoryProvider,
   type MemoryRecallResult,
+  type MemoryTool,
+  type MemoryToolSet,
+  type MemoryToolsContext,
   type MemoryTurnContext,
   setBounded,
   withDeadline,
@@ -25,6 +29,7 @@ export interface PreviousTurnOptions {
 }
 
 interface Search {
+  readonly scope: string;
   readonly operationId: string;
   /** What this operation shows: found by the one before it. */
   readonly shown: Promise<MemoryRecallResult>;
@@ -55,14 +60,38 @@ export function previousTurn(provider: MemoryProvider, options: PreviousTurnOpti
       const found = search(context);
       found.catch(() => {}); // told by the recall that would have shown it
       const shown = before?.found ?? Promise.resolve(null);
-      setBounded(searches, key, { operationId, shown, found }, maxSessions);
+      setBounded(searches, key, { scope: context.memory.scope.key, operationId, shown, found }, maxSessions);
     }
     const shown = isRepeated ? before.shown : before?.found;
     return withDeadline({ signal, timeoutMs: 15_000, clock }, async () => shown);
   };
 
+  /** What was found before something was removed is not shown after it. */
+  const dropping = async <T>(scopeKey: string, removal: Promise<T>): Promise<T> => {
+    const result = await removal;
+    for (const [key, { scope }] of searches) if (scope === scopeKey) searches.delete(key);
+    return result;
+  };
+
+  const tools = async (context: MemoryToolsContext): Promise<MemoryToolSet> => {
+    const made = Object.entries((await provider.tools?.(context)) ?? {});
+    const { key } = context.memory.scope;
+    const watched = made.map(([name, tool]) => {
+      const execute: MemoryTool["execute"] = (...call) => dropping(key, Promise.resolve(tool.execute(...call)));
+      return [name, { ...tool, execute }];
+    });
+    return Object.fromEntries(watched);
+  };
+
+  const { maintenance } = describeProvider(provider) ?? {};
   return extendProvider(provider, {
     recall: { ...provider.recall, "turn.started": recall },
-    declaration: { capabilities: { freshness: "previous-turn", ttl: "none", replay: "none" } },
+    ...(provider.tools === undefined ? {} : { tools }),
+    declaration: {
+      capabilities: { freshness: "previous-turn", replay: "none" },
+      ...(maintenance === undefined
+        ? {}
+        : { maintenance: { ...maintenance, erase: (input) => dropping(input.key, maintenance.erase(input)) } }),
+    },
   });
 }

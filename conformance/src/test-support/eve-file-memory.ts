@@ -1,6 +1,7 @@
 /** eve's own file memory, over documents that can be broken. */
+
+import { defineSubject, documentsBackend, httpDocuments } from "@keepsake/conformance";
 import { fileMemory } from "eve/memory/file";
-import { defineSubject, documentsBackend, httpDocuments } from "../index.ts";
 
 export default defineSubject({
   name: "eve's fileMemory",

@@ -7,11 +7,11 @@ import type { Outcome } from "./kit-clock.ts";
 const { setTimeout, clearTimeout, setInterval, setImmediate } = globalThis;
 
 /** The timers of the system, whatever the globals are by now. */
-export const realTimers: Readonly<{
-  setTimeout: typeof setTimeout;
-  setInterval: typeof setInterval;
-  setImmediate: typeof setImmediate;
-}> = { setTimeout, setInterval, setImmediate };
+export const realTimers: Readonly<Pick<typeof globalThis, "setTimeout" | "setInterval" | "setImmediate">> = {
+  setTimeout,
+  setInterval,
+  setImmediate,
+};
 
 /** Milliseconds since some moment, for durations, whatever the clock of the process is by now. */
 export const realNowMs: () => number = performance.now.bind(performance);
