@@ -16,7 +16,7 @@ export default class TestSummaryReporter implements Reporter {
     const { leftOut = [], notRun = [] } = Object.groupBy(inState("skipped"), (test) =>
       isLeftOut(test) ? "leftOut" : "notRun",
     );
-    for (const test of notRun) console.log(`Not run: ${test.fullName} (${skipReason(test)})`);
+    for (const line of notRunLines(notRun)) console.log(line);
     if (leftOut.length > 0) console.log(`${leftOut.length} left out by the filter`);
     // A file that could not be loaded has no tests to count, and still failed.
     const brokenFiles = modules.filter((module) => module.state() === "failed" && !hasFailedTest(module));
@@ -24,6 +24,21 @@ export default class TestSummaryReporter implements Reporter {
     const skipped = notRun.length + leftOut.length;
     console.log(`Tests: ${inState("passed").length} passed, ${failed} failed, ${skipped} skipped`);
   }
+}
+
+/** One line for each reason in each suite: checks that do not apply come by the dozen. */
+function notRunLines(tests: readonly TestCase[]): readonly string[] {
+  const alike = Object.groupBy(tests, (test) => `${suiteName(test)}\n${skipReason(test)}`);
+  return Object.values(alike).flatMap((group = []) => {
+    const [first] = group;
+    if (first === undefined) return [];
+    const what = group.length === 1 ? first.fullName : `${group.length} tests of ${suiteName(first)}`;
+    return [`Not run: ${what} (${skipReason(first)})`];
+  });
+}
+
+function suiteName({ parent, module }: TestCase): string {
+  return parent.type === "suite" ? parent.fullName : module.relativeModuleId;
 }
 
 function hasFailedTest(module: TestModule): boolean {

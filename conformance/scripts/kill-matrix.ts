@@ -1,8 +1,9 @@
 /**
- * Puts every mutant through every check and writes down what came of it: which checks fail which mutants (KILLS.md), and
- * which checks and mutants stand behind each clause (CLAUSES.md). Fails for a mutant that survives, a check that kills
- * nothing, a clause that nothing proves, and a mutant that fails what it has nothing to do with. With `--check` it also
- * fails where CLAUSES.md is not what this run makes of it, and writes nothing.
+ * Puts every mutant through the checks that it names and writes down what came of it: which checks fail which mutants
+ * (KILLS.md), and which checks and mutants stand behind each clause (CLAUSES.md). Fails for a mutant that survives, a check
+ * that kills nothing, a clause that nothing proves, and a mutant that fails what it has nothing to do with. With `--check`
+ * it also fails where the two are not what this run makes of them, and writes nothing. With `--full` every mutant is put
+ * through all checks that start no processes, and KILLS.md says what else failed it; that takes long.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
@@ -22,17 +23,15 @@ interface Seen {
 const subject = new URL("../src/reference/subject.ts", import.meta.url);
 const folder = join(import.meta.dirname, "..");
 const isChecking = process.argv.includes("--check");
+const isFull = process.argv.includes("--full");
 
 const seen = await allSeen();
 const faults = [...seen.flatMap(faultsOf), ...uncovered(seen)];
-const clauses = clausesPage(seen);
-if (isChecking) {
-  if ((await readFile(join(folder, "CLAUSES.md"), "utf8").catch(() => "")) !== clauses) {
-    faults.push("CLAUSES.md is not up to date: run pnpm kill-matrix.");
+for (const [name, content] of Object.entries({ "CLAUSES.md": clausesPage(seen), "KILLS.md": killsPage(seen) })) {
+  if (!isChecking) await writeFile(join(folder, name), content);
+  else if ((await readFile(join(folder, name), "utf8").catch(() => "")) !== content) {
+    faults.push(`${name} is not up to date: run pnpm kill-matrix.`);
   }
-} else {
-  await writeFile(join(folder, "CLAUSES.md"), clauses);
-  await writeFile(join(folder, "KILLS.md"), killsPage(seen));
 }
 const excluded = allClauses.filter((clause) => clause.excluded !== undefined).length;
 console.log(
@@ -51,10 +50,10 @@ async function allSeen(): Promise<readonly Seen[]> {
   return allMutants.flatMap((mutant) => found.filter((each) => each.mutant === mutant));
 }
 
-/** Slow checks are tried on the mutants that name them. */
 async function judged(mutant: Mutant): Promise<Seen> {
   const named = [...Object.keys(mutant.kills), ...mutant.spares];
-  const only = allChecks.filter(({ id, slow }) => !slow || named.includes(id)).map(({ id }) => id);
+  const quick = allChecks.filter(({ slow }) => !slow).map(({ id }) => id);
+  const only = isFull ? [...named, ...quick] : named;
   const url = new URL(`?mutant=${encodeURIComponent(mutant.id)}`, subject);
   const { results } = await certify(url, { profile: "strict", only, seed: 1 });
   const failed = results.filter(({ state }) => state === "fail" || state === "advisory");
@@ -117,15 +116,15 @@ function clausesPage(all: readonly Seen[]): string {
 function killsPage(all: readonly Seen[]): string {
   const rows = all.map(({ mutant, failed }) => {
     const named = Object.entries(mutant.kills).map(([check, reason]) => `\`${check}\` (${reason})`);
-    const others = [...failed.keys()]
-      .filter((check) => !(check in mutant.kills))
-      .sort()
-      .map((check) => `\`${check}\``);
-    return `| \`${mutant.id}\` | ${mutant.flaw} | ${named.join("<br>")} | ${others.join(" ")} |`;
+    const spared = mutant.spares.map((check) => `\`${check}\``);
+    const others = [...failed.keys()].filter((check) => !(check in mutant.kills)).sort();
+    const row = [`\`${mutant.id}\``, mutant.flaw, named.join("<br>"), spared.join(" ")];
+    return `| ${[...row, ...(isFull ? [others.map((check) => `\`${check}\``).join(" ")] : [])].join(" | ")} |`;
   });
+  const columns = ["mutant", "flaw", "failed, as it must", "passed, as it must", ...(isFull ? ["failed too"] : [])];
   return page("Mutants: the reference provider, wrong in one way, and the checks that fail it", [
-    "| mutant | flaw | failed, as it must | fails too |",
-    "| --- | --- | --- | --- |",
+    `| ${columns.join(" | ")} |`,
+    `| ${columns.map(() => "---").join(" | ")} |`,
     ...rows,
   ]);
 }

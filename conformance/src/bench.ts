@@ -51,6 +51,8 @@ export class Bench {
   /** Of everybody here who says no other: checks cannot meet each other's people. */
   readonly namespace: string;
   readonly #backend: Backend | undefined;
+  /** Whether a fault is on: what then waits, waits for time to pass. */
+  #isFaulty = false;
   readonly #handles: { close(): Promise<void> }[] = [];
   readonly #others: Backend[] = [];
   #persons = 0;
@@ -63,7 +65,7 @@ export class Bench {
     this.time = time;
     this.facts = facts;
     this.seed = seed;
-    this.#backend = backend;
+    this.#backend = backend === undefined ? undefined : this.#watched(backend);
     benches += 1;
     this.namespace = `conformance ${benches}`;
     this.credential = `kit-${this.canary().word}`;
@@ -88,8 +90,9 @@ export class Bench {
   /** An instance of the provider over this check's backend. Each call makes another one. */
   async open({ ttlMs }: OpenOptions = {}): Promise<Handle> {
     const { subject, time, credential, busy, namespace } = this;
+    const isFaulty = (): boolean => this.#isFaulty;
     const handle = await Handle.open(
-      { subject, connection: this.#connection, time, credential, busy, namespace, ttlMs },
+      { subject, connection: this.#connection, time, credential, busy, isFaulty, namespace, ttlMs },
       this.facts,
     );
     this.#handles.push(handle);
@@ -202,6 +205,27 @@ export class Bench {
     await Promise.allSettled(this.#handles.map((handle) => handle.close()));
     await this.#backend?.close();
     await Promise.all(this.#others.map((other) => other.close()));
+  }
+
+  /** The backend, with an eye on its faults. */
+  #watched(backend: Backend): Backend {
+    return {
+      kind: backend.kind,
+      connection: backend.connection,
+      ports: () => backend.ports(),
+      observed: () => backend.observed(),
+      contents: () => backend.contents(),
+      busy: () => backend.busy(),
+      close: () => backend.close(),
+      inject: (...args) => {
+        this.#isFaulty = true;
+        backend.inject(...args);
+      },
+      heal: () => {
+        this.#isFaulty = false;
+        backend.heal();
+      },
+    };
   }
 
   get #connection(): Connection | undefined {

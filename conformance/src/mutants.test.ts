@@ -1,7 +1,12 @@
-/** Every mutant is caught by the checks that name it, for the reason that it names, and by none that is about something else. */
+/**
+ * A mutant is caught by the checks that it names, for its reason, and by none that is about something else. Here the cheats
+ * and one mutant of each family are tried; `pnpm kill-matrix --check` tries all.
+ */
 import { describe, expect, it } from "vitest";
 import { certify } from "./certify.ts";
-import { allChecks, allMutants, firstCheck } from "./families/index.ts";
+import { commonReasons } from "./check.ts";
+import { allChecks, allClauses, allMutants, families, firstCheck } from "./families/index.ts";
+import { remembering } from "./families/remembering.ts";
 import { siblingModule } from "./process/rpc.ts";
 import type { CheckResult } from "./result.ts";
 
@@ -12,7 +17,14 @@ async function resultsOf(query: string, only: readonly string[]): Promise<Readon
   return new Map(results.map((result) => [result.check, result]));
 }
 
-describe.concurrent.each([...allMutants])("$id ($flaw)", ({ id, kills, spares }) => {
+/** `KEEPSAKE_MUTANTS=replay` tries all of one family. */
+const wanted = process.env.KEEPSAKE_MUTANTS;
+const tried =
+  wanted === undefined
+    ? [...remembering.mutants, ...families.flatMap(({ mutants }) => mutants.slice(0, 1))]
+    : families.filter(({ name }) => name === wanted).flatMap(({ mutants }) => mutants);
+
+describe.concurrent.each([...new Set(tried)])("$id ($flaw)", ({ id, kills, spares }) => {
   it("fails for its own reason and spares what it has nothing to do with", { timeout: 120_000 }, async () => {
     const results = await resultsOf(`mutant=${encodeURIComponent(id)}`, [...Object.keys(kills), ...spares]);
     const seen = Object.keys(kills).map((check) => {
@@ -36,6 +48,24 @@ describe("the mutants", () => {
         .map((check) => [id, check]),
     );
     expect(wrong).toEqual([]);
+  });
+
+  it("know every reason, and every clause has an id of its own and a proof", () => {
+    const unknown = allMutants.flatMap(({ id, kills }) =>
+      Object.entries(kills)
+        .filter(([check, reason]) => {
+          const reasons = allChecks.find((each) => each.id === check)?.reasons ?? {};
+          return !(reason in reasons) && !(reason in commonReasons);
+        })
+        .map(([check, reason]) => [id, check, reason]),
+    );
+    expect(unknown).toEqual([]);
+    expect(new Set(allClauses.map(({ id }) => id)).size).toBe(allClauses.length);
+    expect(new Set(allChecks.map(({ id }) => id)).size).toBe(allChecks.length);
+    const unproved = allClauses.filter(
+      ({ id, excluded }) => (excluded === undefined) !== allChecks.some(({ clause }) => clause === id),
+    );
+    expect(unproved.map(({ id }) => id)).toEqual([]);
   });
 
   it("kill every check", () => {

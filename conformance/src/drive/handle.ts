@@ -24,6 +24,8 @@ export interface HandleOptions {
   /** Of everybody who says no other. */
   readonly namespace: string;
   readonly busy: () => boolean;
+  /** Whether its backend fails just now. Default: never. */
+  readonly isFaulty?: () => boolean;
   readonly ttlMs?: number | undefined;
 }
 
@@ -45,6 +47,7 @@ export class Handle {
   readonly events: MemoryEvent[];
   readonly time: KitClock;
   readonly busy: () => boolean;
+  readonly isFaulty: () => boolean;
   readonly #options: HandleOptions;
   /** Absent while the provider is being looked at for the first time. */
   readonly facts: Facts | undefined;
@@ -59,6 +62,7 @@ export class Handle {
     this.events = events;
     this.time = options.time;
     this.busy = options.busy;
+    this.isFaulty = options.isFaulty ?? (() => false);
     this.#options = options;
     this.facts = facts;
   }

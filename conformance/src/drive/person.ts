@@ -270,10 +270,10 @@ export class Person {
 
   /** Every call of the provider ends, is watched, and is blamed on the provider when it fails. */
   async #ask<T>(operation: string, call: () => T | Promise<T>): Promise<T> {
-    const { time, busy } = this.#handle;
+    const { time, busy, isFaulty } = this.#handle;
     const running = (async () => call())();
     const limitMs = time.mode === "real" ? 10_000 : 120_000;
-    const { hurried = false } = this.#options;
+    const hurried = this.#options.hurried === true || isFaulty();
     const driven = await time.drive(running, { limitMs, busy, patient: !hurried });
     // What was hurried past may have waited for something that the kit cannot see.
     const late = driven.state === "pending" && hurried && time.mode !== "real";

@@ -2,6 +2,7 @@
 import type { MemoryEvent } from "@keepsake/core";
 import { faults, isEndless } from "../backend.ts";
 import type { Bench } from "../bench.ts";
+import type { Subject } from "../subject/define.ts";
 import { Hung } from "../time/wait.ts";
 import type { Canary } from "./canary.ts";
 import { ProviderThrew } from "./handle.ts";
@@ -14,6 +15,12 @@ export interface Provoked {
   readonly logged: readonly string[];
   /** What it recalled, and its tools answered. */
   readonly answers: readonly string[];
+  readonly credential: {
+    readonly word: string;
+    /** Whether the backend was sent it, and whether it holds it. */
+    readonly isSent: boolean;
+    readonly isStored: boolean;
+  };
   /** What must not stand in any of these but the answers, by what it is. */
   readonly secrets: readonly { readonly what: string; readonly word: string }[];
 }
@@ -23,8 +30,17 @@ type Operation = () => Promise<unknown>;
 const longText = " and so on".repeat(20_000);
 const ofSecret = ["ghp", "4fQ9zKtW2mXcV7bNs8LrJ3hYpD6aGe1TuRoE"].join("_"); // in parts, so that nobody takes it for a real one
 
+const provoked = new WeakMap<Subject, Promise<Provoked>>();
+
+/** What came of provoking a provider of this subject: done once, for all checks that look at it. */
+export function provoke(bench: Bench): Promise<Provoked> {
+  const known = provoked.get(bench.subject) ?? provokeOn(bench);
+  provoked.set(bench.subject, known);
+  return known;
+}
+
 /** Makes a provider of its own, writes, and provokes. Whatever fails meanwhile is an answer, not a failure. */
-export async function provoke(bench: Bench): Promise<Provoked> {
+async function provokeOn(bench: Bench): Promise<Provoked> {
   const output = watchOutput();
   try {
     const handle = await bench.open();
@@ -52,6 +68,11 @@ export async function provoke(bench: Bench): Promise<Provoked> {
       events: handle.events,
       logged: output.written,
       answers: outcomes.filter((outcome) => "answer" in outcome).map(({ answer }) => JSON.stringify(answer) ?? ""),
+      credential: {
+        word: bench.credential,
+        isSent: bench.facts.backend !== "none" && bench.wasSent(bench.credential),
+        isStored: bench.facts.backend !== "none" && (await bench.holds(bench.credential)),
+      },
       secrets: [
         ...[memory, told, asked].map(({ word }) => ({ what: "text", word })),
         { what: "value of the scope", word: owner.word },

@@ -79,19 +79,18 @@ const credential = defineCheck({
     "in-memory": "The credential is kept or shown as if it were a memory.",
   },
   async run(bench, fail) {
-    const { errors: thrown, ...provoked } = await provoke(bench);
+    const { errors: thrown, credential: ours, ...provoked } = await provoke(bench);
     const places = [
       { reason: "in-error", texts: thrown.flatMap(({ error }) => Object.values(textsOf(error)).flat()) },
       { reason: "in-event", texts: provoked.events.flatMap(spelledOut) },
       { reason: "in-log", texts: [provoked.logged.join("")] },
       { reason: "in-memory", texts: provoked.answers },
-      { reason: "in-memory", texts: bench.facts.backend === "none" ? [] : await bench.backend.contents() },
     ] as const;
     for (const { reason, texts } of places) {
-      if (holds(texts, bench.credential)) fail(reason, "The credential was found there.");
+      if (holds(texts, ours.word)) fail(reason, "The credential was found there.");
     }
-    const isUsed = bench.facts.backend !== "none" && bench.wasSent(bench.credential);
-    if (!isUsed) bench.notApplicable("It sends no credential to its backend.");
+    if (ours.isStored) fail("in-memory", "The backend holds the credential.");
+    if (!ours.isSent) bench.notApplicable("It sends no credential to its backend.");
   },
 });
 

@@ -4,8 +4,6 @@ import { recordEnvironment } from "./environment.ts";
 import { recordFiles } from "./file-writes.ts";
 import { replaceMethod } from "./replace-method.ts";
 
-export { type EnvironmentRecord, recordEnvironment } from "./environment.ts";
-
 export interface SideEffects {
   /** Names of variables that were read, by other than Node. */
   readonly environment: readonly string[];

@@ -48,7 +48,7 @@ export interface DriveOptions {
   readonly patient?: boolean;
 }
 
-const restTurns = 12;
+const restTurns = 6;
 const patientTurns = 400;
 const singleTimers = 1_000;
 const driveLeaps = 50;
