@@ -13,6 +13,7 @@ const sameBytes = defineCheck({
   id: "steady-recall/same-bytes",
   clause: "MEM-STD-01",
   title: "The same question about the same memories is answered with the same bytes, today and the day after tomorrow",
+  needs: ["current"],
   reasons: {
     "changes-by-itself":
       "The order is that of a map or of chance, or something new (an id, a count) is put in each time.",
@@ -52,6 +53,7 @@ const readOnlyRecall = defineCheck({
   id: "steady-recall/read-only-recall",
   clause: "MEM-STD-02",
   title: "Recalling other things leaves the first answer as it was",
+  needs: ["current"],
   reasons: {
     "counts-recalls": "Recall writes something that ranking reads, such as how often or when a memory was used.",
   },

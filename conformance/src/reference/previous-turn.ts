@@ -28,8 +28,12 @@ export interface PreviousTurnOptions {
   readonly maxSessions?: number;
 }
 
+/** What was found is not shown later than this: it may have expired since. */
+const maxAgeMs = 300_000;
+
 interface Search {
   readonly scope: string;
+  readonly atMs: number;
   readonly operationId: string;
   /** What this operation shows: found by the one before it. */
   readonly shown: Promise<MemoryRecallResult>;
@@ -54,13 +58,19 @@ export function previousTurn(provider: MemoryProvider, options: PreviousTurnOpti
     const { abortSignal: signal, operationId } = context;
     signal.throwIfAborted();
     const key = JSON.stringify(belongsTo(context));
-    const before = searches.get(key);
+    const latest = searches.get(key);
+    const before = latest !== undefined && clock.now() - latest.atMs <= maxAgeMs ? latest : undefined;
     const isRepeated = pinned && before?.operationId === operationId;
     if (!isRepeated) {
       const found = search(context);
       found.catch(() => {}); // told by the recall that would have shown it
       const shown = before?.found ?? Promise.resolve(null);
-      setBounded(searches, key, { scope: context.memory.scope.key, operationId, shown, found }, maxSessions);
+      setBounded(
+        searches,
+        key,
+        { scope: context.memory.scope.key, atMs: clock.now(), operationId, shown, found },
+        maxSessions,
+      );
     }
     const shown = isRepeated ? before.shown : before?.found;
     return withDeadline({ signal, timeoutMs: 15_000, clock }, async () => shown);
