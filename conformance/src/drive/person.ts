@@ -11,6 +11,7 @@ import type { Canary } from "./canary.ts";
 import { operationContext, type Turn, toolContext } from "./contexts.ts";
 import type { WritePath } from "./facts.ts";
 import { type Handle, ProviderThrew, slotInfo } from "./handle.ts";
+import { recalledMessage, userMessage } from "./messages.ts";
 
 export interface PersonOptions {
   readonly scope: string | readonly string[];
@@ -289,15 +290,4 @@ export async function collect<T>(items: AsyncIterable<T> | Iterable<T>): Promise
   const collected: T[] = [];
   for await (const item of items) collected.push(item);
   return collected;
-}
-
-export function userMessage(text: string): ModelMessage {
-  const message = { role: "user" as const, content: text, kind: "user" };
-  return message;
-}
-
-/** As a recalled record stands in the history. */
-export function recalledMessage(content: string): ModelMessage {
-  const message = { role: "user" as const, content, kind: "memory.load" };
-  return message;
 }

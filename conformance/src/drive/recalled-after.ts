@@ -5,7 +5,8 @@ import type { Canary } from "./canary.ts";
 import type { WritePath } from "./facts.ts";
 import { delimiterCounts, type Frame, frameOf } from "./frame.ts";
 import type { Handle } from "./handle.ts";
-import { type Person, type Recalled, recalledMessage } from "./person.ts";
+import { recalledMessage } from "./messages.ts";
+import type { Person, Recalled } from "./person.ts";
 
 export interface OwnText {
   readonly own: Canary;

@@ -5,7 +5,8 @@
 import type { ModelMessage } from "@keepsake/core";
 import { defineCheck } from "../check.ts";
 import type { Canary } from "../drive/canary.ts";
-import { type Person, userMessage } from "../drive/person.ts";
+import { userMessage } from "../drive/messages.ts";
+import type { Person } from "../drive/person.ts";
 import { defineFamily, type Family } from "../family.ts";
 import { capturingMutants } from "./capturing-mutants.ts";
 

@@ -6,7 +6,7 @@ import { messageDigests } from "@keepsake/core";
 import { defineCheck } from "../check.ts";
 import { copiesOfOne, timesKept } from "../drive/copies.ts";
 import { forget } from "../drive/forgets.ts";
-import { userMessage } from "../drive/person.ts";
+import { userMessage } from "../drive/messages.ts";
 import { defineFamily, type Family } from "../family.ts";
 import { withCapture } from "../reference/changed.ts";
 

@@ -5,7 +5,8 @@
 import { isUserMessage, type ModelMessage } from "@keepsake/core";
 import { defineCheck } from "../check.ts";
 import type { Canary } from "../drive/canary.ts";
-import { type Person, recalledMessage, userMessage } from "../drive/person.ts";
+import { recalledMessage, userMessage } from "../drive/messages.ts";
+import type { Person } from "../drive/person.ts";
 import { defineFamily, type Family } from "../family.ts";
 
 const fiveTurns = defineCheck({
