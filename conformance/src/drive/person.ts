@@ -20,7 +20,7 @@ export interface PersonOptions {
   readonly key?: string;
   readonly slot?: string;
   readonly session?: string;
-  /** Its calls are expected to wait for time to pass, as under a fault: time leaps as soon as nothing else is going on. */
+  /** Its calls wait for time to pass, which leaps as soon as nothing else is going on. Default: while the backend fails. */
   readonly hurried?: boolean;
 }
 
@@ -274,7 +274,7 @@ export class Person {
     const { time, busy, isFaulty } = this.#handle;
     const running = (async () => call())();
     const limitMs = time.mode === "real" ? 10_000 : 120_000;
-    const hurried = this.#options.hurried === true || isFaulty();
+    const hurried = this.#options.hurried ?? isFaulty();
     const driven = await time.drive(running, { limitMs, busy, patient: !hurried });
     // What was hurried past may have waited for something that the kit cannot see.
     const late = driven.state === "pending" && hurried && time.mode !== "real";
