@@ -1,5 +1,6 @@
 /** Where one check happens: a backend of its own, instances of the provider over it, and the kit's clock. */
 import type { Backend, Connection } from "./backend.ts";
+import { Verdict } from "./check.ts";
 import { type Canary, canaries, holds } from "./drive/canary.ts";
 import type { Facts, WritePath } from "./drive/facts.ts";
 import { Handle, ProviderThrew } from "./drive/handle.ts";
@@ -23,17 +24,6 @@ export interface OpenOptions {
   readonly ttlMs?: number;
 }
 
-/** Not a failure: the check does not apply to this provider, or says something that does not decide. */
-export class Verdict extends Error {
-  readonly state: "not-applicable" | "advisory" | "untestable";
-
-  constructor(state: Verdict["state"], why: string) {
-    super(why);
-    this.name = "Verdict";
-    this.state = state;
-  }
-}
-
 /** One for the whole run: a provider may keep what it was told in the module, over all checks. */
 const canary = canaries();
 let benches = 0;
@@ -46,13 +36,18 @@ export class Bench {
   readonly moduleUrl: string;
   /** What the subject uses as its key or password here. */
   readonly credential: string;
-  readonly canary: (about?: string) => Canary = canary;
+  readonly canary = (about?: string): Canary => {
+    const made = canary(about);
+    this.#words.push(made.word, made.topic);
+    return made;
+  };
   readonly subject: Subject;
   /** Of everybody here who says no other: checks cannot meet each other's people. */
   readonly namespace: string;
   readonly #backend: Backend | undefined;
   /** Whether a fault is on: what then waits, waits for time to pass. */
   #isFaulty = false;
+  readonly #words: string[] = [];
   readonly #handles: { close(): Promise<void> }[] = [];
   readonly #others: Backend[] = [];
   #persons = 0;
@@ -179,6 +174,12 @@ export class Bench {
       this.backend.observed().map(({ sent }) => sent),
       text,
     );
+  }
+
+  /** A provider's own words, where they hold nothing of anybody's; `undefined` otherwise. */
+  harmless(text: unknown): string | undefined {
+    if (typeof text !== "string" || text.length > 300) return undefined;
+    return [...this.#words, this.credential].some((word) => holds([text], word)) ? undefined : text;
   }
 
   /** Ways to write that the provider has, the preferred one first. */

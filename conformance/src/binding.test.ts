@@ -5,7 +5,7 @@ import { siblingModule } from "./process/rpc.ts";
 
 interface Registered {
   readonly name: string;
-  readonly run: (skip: (reason: string) => void) => Promise<void>;
+  readonly run: (skip: (reason: string) => void, say: (text: string) => void) => Promise<void>;
 }
 
 /** What a runner is given, run in order: `ok`, or why not. */
@@ -18,9 +18,10 @@ async function outcomes(subject: string, options: ConformanceOptions): Promise<R
   const ended = new Map<string, string>();
   for (const { name, run } of tests) {
     ended.set(name, "ok");
-    await run((reason) => void ended.set(name, `skipped: ${reason}`)).catch((error: unknown) =>
-      ended.set(name, `failed: ${Object(error).message}`),
-    );
+    await run(
+      (reason) => void ended.set(name, `skipped: ${reason}`),
+      () => {},
+    ).catch((error: unknown) => ended.set(name, `failed: ${Object(error).message}`));
   }
   return ended;
 }
@@ -52,9 +53,23 @@ describe("a test runner", () => {
     );
   });
 
+  it("is told at once of options that cannot be used, and of checks that there are none of", () => {
+    const runner = { describe: (_: string, body: () => void) => body(), it: () => {} };
+    const register = (options: object) => () => registerConformance("file:///subject.ts", options, runner);
+    expect(register({ profile: "strcit" })).toThrow(/profile/);
+    expect(register({ profil: "strict" })).toThrow(/profil/);
+    expect(register({ only: "replay" })).toThrow(/only/);
+    expect(register({ only: [] })).toThrow(/only/);
+    expect(register({ only: ["replay/quite"] })).toThrow(/There is no check or family "replay\/quite"/);
+  });
+
   it("sees every test fail when the subject cannot be loaded", async () => {
     const ended = await outcomes("missing.ts", {});
     expect(ended.size).toBe(allChecks.filter(({ clause }) => clauseOf(clause).profile === "base").length + 1);
-    for (const outcome of ended.values()) expect(outcome).toMatch(/^failed: .*missing\.ts/);
+    const [first, ...others] = ended.values();
+    expect(first).toMatch(/^failed: .*missing\.ts/);
+    expect(new Set(others.slice(0, -1))).toEqual(
+      new Set(["failed: The subject could not be judged: the first test says why."]),
+    );
   });
 });

@@ -1,13 +1,14 @@
 /** What vitest and node:test have in common: one test for each check, fed by one run. */
-import { type CertifyOptions, certify } from "./certify.ts";
-import { explain, summarize } from "./explain.ts";
+import { type CertifyOptions, certify, checkOptions } from "./certify.ts";
+import { explain, headline, summarize } from "./explain.ts";
+import { allChecks } from "./families/index.ts";
 import { plannedChecks } from "./judge.ts";
 import type { Certificate, CheckResult } from "./result.ts";
 
 export interface TestRunner {
   describe(name: string, body: () => void): void;
-  /** `skip` ends the test as not run, with the reason shown. */
-  it(name: string, run: (skip: (reason: string) => void) => Promise<void>): void;
+  /** `skip` ends the test as not run, with the reason shown; `say` tells something beside the result. */
+  it(name: string, run: (skip: (reason: string) => void, say: (text: string) => void) => Promise<void>): void;
 }
 
 export type ConformanceOptions = Omit<CertifyOptions, "onResult">;
@@ -18,9 +19,10 @@ export function registerConformance(
   options: ConformanceOptions,
   { describe, it }: TestRunner,
 ): void {
+  checkOptions(options);
   const { profile = "base", only } = options;
-  const [quick, slow] = (["quick", "slow"] as const).map((part) => plannedChecks({ profile, only, part }));
-  const checks = [...new Set([...(quick ?? []), ...(slow ?? [])])];
+  const planned = (["quick", "slow"] as const).flatMap((part) => plannedChecks({ profile, only, part }));
+  const checks = allChecks.filter((check) => planned.includes(check));
   const results = new Map(checks.map(({ id }) => [id, Promise.withResolvers<CheckResult>()]));
   let run: Promise<Certificate> | undefined;
   const judged = (): Promise<Certificate> => {
@@ -28,9 +30,9 @@ export function registerConformance(
     run = certify(module, { ...options, onResult: (result) => results.get(result.check)?.resolve(result) });
     // A run that breaks off fails every test that still waits.
     run.catch((error: unknown) => {
-      for (const { promise, reject } of results.values()) {
+      for (const [index, { promise, reject }] of [...results.values()].entries()) {
         promise.catch(() => {});
-        reject(error);
+        reject(index === 0 ? error : plain("The subject could not be judged: the first test says why."));
       }
     });
     return run;
@@ -46,13 +48,21 @@ export function registerConformance(
         if ((await judged()).results.some(({ check, deviation }) => check === id && deviation !== undefined)) {
           return skip(`A known deviation. ${explain(result)}`);
         }
-        throw new Error(explain(result));
+        throw plain(explain(result));
       });
     }
-    it("is as declared, all in all", async (skip) => {
+    it("is as declared, all in all", async (skip, say) => {
       const certificate = await judged();
+      say(headline(certificate));
       if (only !== undefined) return skip("A run of some checks never certifies.");
-      if (!certificate.asDeclared) throw new Error(summarize(certificate));
+      if (!certificate.asDeclared) throw plain(summarize(certificate));
     });
   });
+}
+
+/** An error about the provider: where in the kit it was made is of no interest. */
+function plain(message: string): Error {
+  const error = new Error(message);
+  error.stack = `Error: ${message}`;
+  return error;
 }

@@ -1,4 +1,5 @@
 /** One call certifies a provider: its subject is judged in processes of its own, whoever calls. */
+import { z } from "zod";
 import { clauseSet, type Profile } from "./clause.ts";
 import type { Judged, Part } from "./judge.ts";
 import type { JudgeNote, JudgeTask, Look } from "./judge-process.ts";
@@ -21,14 +22,29 @@ export interface CertifyOptions {
   readonly execArgv?: readonly string[] | undefined;
 }
 
+const knownOptions = z.strictObject({
+  profile: z.enum(["base", "strict"]).optional(),
+  only: z.array(z.string().min(1)).min(1).optional(),
+  seed: z.int().min(0).optional(),
+  onResult: z.custom((value) => value === undefined || typeof value === "function", "must be a function").optional(),
+  execArgv: z.array(z.string()).optional(),
+});
+
+/** @throws TypeError naming what cannot be used. */
+export function checkOptions(options: CertifyOptions): void {
+  const { success, error } = knownOptions.safeParse(options);
+  if (!success) throw new TypeError(`A provider cannot be certified with these options.\n${z.prettifyError(error)}`);
+}
+
 /** A provider that ends the process more often than this is not tried any further. */
 const mostEndings = 5;
 
 /**
  * Judges the subject that a module exports as its default.
- * @throws TypeError where the module exports no subject, and what loading it throws.
+ * @throws TypeError for options that cannot be used, where the module exports no subject, and what loading it throws.
  */
 export async function certify(module: URL | string, options: CertifyOptions = {}): Promise<Certificate> {
+  checkOptions(options);
   const { profile = "base", only, onResult = () => {}, execArgv = nodeOptions() } = options;
   const moduleUrl = String(module);
   const seed = options.seed ?? Math.floor(Math.random() * 2 ** 31);
@@ -108,8 +124,16 @@ async function end({ process }: Judge): Promise<void> {
   await process.ended;
 }
 
-/** Before 22.18, Node strips types only when asked to. */
+/** Options that say what a process is to run, or that two of them cannot share: another one must not inherit them. */
+const notInherited =
+  /^(?:-(?:e|p|pe|c|i)|--(?:eval|print|check|interactive|input-type|test|watch|inspect|cpu-prof|heap-prof)\b.*)$/;
+
+/** This process's, as far as another can have them. Before 22.18, Node strips types only when asked to. */
 function nodeOptions(): readonly string[] {
-  const strips = process.features.typescript !== false || process.execArgv.includes("--experimental-strip-types");
-  return strips ? process.execArgv : [...process.execArgv, "--experimental-strip-types"];
+  const inherited = process.execArgv.filter(
+    (option, index, all) =>
+      !notInherited.test(option) && !/^(?:-(?:e|p|pe)|--eval|--print)$/.test(all[index - 1] ?? ""),
+  );
+  const strips = process.features.typescript !== false || inherited.includes("--experimental-strip-types");
+  return strips ? inherited : [...inherited, "--experimental-strip-types"];
 }

@@ -70,6 +70,17 @@ export class Violation extends Error {
   }
 }
 
+/** Not a failure: the check does not apply to this provider, or says something that does not decide. */
+export class Verdict extends Error {
+  readonly state: "not-applicable" | "advisory" | "untestable";
+
+  constructor(state: Verdict["state"], why: string) {
+    super(why);
+    this.name = "Verdict";
+    this.state = state;
+  }
+}
+
 /** Reasons for which any check can fail. */
 export const commonReasons: Readonly<Record<string, string>> = {
   hung: "A call was still open when everything that it could wait for had happened.",

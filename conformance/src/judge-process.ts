@@ -1,5 +1,6 @@
 /** A process that judges: time is replaced before the subject is loaded, and nothing of the caller's is around. */
 import { patchFileSystem } from "./backends/file-faults.ts";
+import { allChecks } from "./families/index.ts";
 import { type Judged, type JudgeOptions, judge, plannedChecks } from "./judge.ts";
 import { note, serve } from "./process/rpc.ts";
 import type { CheckHeading, CheckResult } from "./result.ts";
@@ -20,7 +21,10 @@ export interface Look {
 serve({
   async look(moduleUrl: string, options: Pick<JudgeOptions, "profile" | "only">): Promise<Look> {
     await patchFileSystem(); // a provider may take functions out of `node:fs` when it is loaded
-    const { time: timeMode } = await loadSubject(moduleUrl);
+    const { time: timeMode, deviations = [] } = await loadSubject(moduleUrl);
+    for (const { check } of deviations) {
+      if (!allChecks.some(({ id }) => id === check)) throw new TypeError(`There is no check "${check}" (deviations).`);
+    }
     return { timeMode, hasSlowPart: plannedChecks({ ...options, part: "slow" }).length > 1 };
   },
 

@@ -1,8 +1,8 @@
 /** Judges one subject in this process: every check on a backend of its own, one after another, each blamed on whom it concerns. */
 import type { Backend } from "./backend.ts";
 import { watchNetwork } from "./backends/net-guard.ts";
-import { Bench, type BenchOptions, Verdict } from "./bench.ts";
-import { type Check, commonReasons, Violation } from "./check.ts";
+import { Bench, type BenchOptions } from "./bench.ts";
+import { type Check, commonReasons, Verdict, Violation } from "./check.ts";
 import type { Profile } from "./clause.ts";
 import { ProviderThrew } from "./drive/handle.ts";
 import { allChecks, clauseOf, firstCheck } from "./families/index.ts";
@@ -47,6 +47,10 @@ export function plannedChecks({
   only,
   part,
 }: Pick<JudgeOptions, "profile" | "only" | "part">): readonly Check[] {
+  for (const each of only ?? []) {
+    const isKnown = allChecks.some(({ id }) => id === each || id.startsWith(`${each}/`));
+    if (!isKnown) throw new TypeError(`There is no check or family "${each}" (only).`);
+  }
   return profileChecks(profile, part).filter(
     ({ id }) =>
       id === firstCheck.id || only === undefined || only.some((each) => id === each || id.startsWith(`${each}/`)),
@@ -112,7 +116,7 @@ async function resultOf(check: Check, options: BenchOptions, blockedBy: string |
     }
     failure ??= watch();
     if (failure === undefined) return ended({ state: "pass" });
-    return ended(explained(failure, check, backend));
+    return ended(explained(failure, check, bench, backend));
   }).catch((error: unknown) => ended({ state: "harness-error", saw: String(Object(error).stack ?? error) }));
 }
 
@@ -120,6 +124,7 @@ async function resultOf(check: Check, options: BenchOptions, blockedBy: string |
 function explained(
   failure: unknown,
   check: Check,
+  bench: Bench,
   backend: Backend | undefined,
 ): Pick<CheckResult, "state"> & Partial<CheckResult> {
   if (failure instanceof Verdict) return { state: failure.state, saw: failure.message };
@@ -131,8 +136,11 @@ function explained(
   };
   if (failure instanceof Violation) return because(failure.reason, failure.message);
   if (failure instanceof Hung) return because("hung", failure.message);
-  if (failure instanceof ProviderThrew)
-    return because("threw", `${failure.operation} threw ${nameOfError(failure.error)}`);
+  if (failure instanceof ProviderThrew) {
+    const said = bench.harmless(Reflect.get(Object(failure.error), "message"));
+    const words = said === undefined || said === "" ? "" : `: ${said}`;
+    return because("threw", `${failure.operation} threw ${nameOfError(failure.error)}${words}`);
+  }
   return { state: "harness-error", saw: String(Object(failure).stack ?? failure) };
 }
 

@@ -24,6 +24,8 @@ const tried =
     ? [...remembering.mutants, ...families.flatMap(({ mutants }) => mutants.slice(0, 1))]
     : families.filter(({ name }) => name === wanted).flatMap(({ mutants }) => mutants);
 
+if (tried.length === 0) throw new Error("KEEPSAKE_MUTANTS names no family that has mutants.");
+
 describe.concurrent.each([...new Set(tried)])("$id ($flaw)", ({ id, kills, spares }) => {
   it("fails for its own reason and spares what it has nothing to do with", { timeout: 120_000 }, async () => {
     const results = await resultsOf(`mutant=${encodeURIComponent(id)}`, [...Object.keys(kills), ...spares]);

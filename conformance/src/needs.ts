@@ -3,6 +3,12 @@ import type { Check, Need } from "./check.ts";
 import type { Facts } from "./drive/facts.ts";
 import type { CheckResult } from "./result.ts";
 
+/** Roles that nobody plays although there is somebody who might: the subject has to say, so that no path goes untried. */
+const unclear: Partial<Readonly<Record<Need, (facts: Facts) => boolean>>> = {
+  "search-tool": ({ searchTool, unusedTools }) => searchTool === undefined && unusedTools.length > 0,
+  "forget-tool": ({ forgetTool, unusedTools }) => forgetTool === undefined && unusedTools.length > 0,
+};
+
 const lacks: Readonly<Record<Need, (facts: Facts) => string | undefined>> = {
   capture: ({ captures, declared }) => (captures && declared.capture !== "none" ? undefined : "It does not capture."),
   tools: ({ tools }) => (tools.length > 0 ? undefined : "It offers no tools."),
@@ -33,6 +39,11 @@ export function missing(
   facts: Facts,
 ): (Pick<CheckResult, "state"> & { readonly saw: string }) | undefined {
   for (const need of needs) {
+    if (unclear[need]?.(facts) === true && facts.settledTools?.includes(need) !== true) {
+      const role = need.replace("-tool", "");
+      const saw = `Does one of its tools ${role}: ${facts.unusedTools.join(", ")}? Name it (tools.${role}), or say "none".`;
+      return { state: "untestable", saw };
+    }
     const saw = lacks[need](facts);
     if (saw !== undefined) return { state: "not-applicable", saw };
   }

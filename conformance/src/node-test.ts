@@ -8,6 +8,12 @@ import { type ConformanceOptions, registerConformance } from "./binding.ts";
 export function describeConformance(module: URL | string, options: ConformanceOptions = {}): void {
   registerConformance(module, options, {
     describe: (name, body) => void describe(name, body),
-    it: (name, run) => void it(name, (test) => run((reason) => test.skip(reason))),
+    it: (name, run) =>
+      void it(name, (test) =>
+        run(
+          (reason) => test.skip(reason),
+          (text) => test.diagnostic(text),
+        ),
+      ),
   });
 }

@@ -63,4 +63,6 @@ export interface Certificate {
   readonly asDeclared: boolean;
   /** Why not, a sentence each; empty where certified. */
   readonly because: readonly string[];
+  /** Why not as declared, a sentence each; empty where it is. */
+  readonly surprises: readonly string[];
 }

@@ -16,6 +16,8 @@ export function unknownFacts({ time, backend, invalidOptions = [] }: Subject): F
     declared: {},
     captures: false,
     tools: [],
+    unknownTools: [],
+    unusedTools: [],
     maintenance: false,
     scopes: false,
     writePaths: [],
@@ -44,7 +46,7 @@ async function declaredFacts(bench: Bench): Promise<Facts> {
     .someone(handle)
     .toolset()
     .catch(() => ({}));
-  const { save, search, forget, guesses } = handle.guess(tools);
+  const { save, search, forget, guesses, unknown, unused } = handle.guess(tools);
   const writePaths: WritePath[] = [
     ...(captures && declared.capture !== "none" ? (["capture"] as const) : []),
     ...(save === undefined ? [] : (["tool"] as const)),
@@ -63,6 +65,11 @@ async function declaredFacts(bench: Bench): Promise<Facts> {
     declared,
     captures,
     tools: Object.keys(tools),
+    unknownTools: unknown,
+    unusedTools: unused,
+    settledTools: Object.entries(subject.tools ?? {})
+      .filter(([, use]) => use === "none")
+      .map(([role]) => `${role}-tool`),
     ...(save === undefined ? {} : { saveTool: save.name }),
     ...(search === undefined ? {} : { searchTool: search.name }),
     ...(forget === undefined ? {} : { forgetTool: forget.name }),

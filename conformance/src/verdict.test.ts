@@ -46,7 +46,15 @@ describe("a verdict", () => {
 
   it("forgets a deviation on the day it expires", () => {
     const run = { deviations: [deviation], today: "2030-01-02" };
-    expect(of([first, result("a/b", "fail")], run)).toMatchObject({ asDeclared: false });
+    const { asDeclared, surprises } = of([first, result("a/b", "fail")], run);
+    expect(asDeclared).toBe(false);
+    expect(surprises.join()).toContain("expired on 2030-01-02");
+  });
+
+  it("says once how many checks wait for the first", () => {
+    const blocked = ["a/b", "a/c"].map((check) => ({ ...result(check, "blocked"), blockedBy: "remembering/first" }));
+    const { because } = of([result("remembering/first", "fail"), ...blocked]);
+    expect(because).toContain("2 checks wait for remembering/first.");
   });
 
   it("fails a deviation that passes", () => {

@@ -13,7 +13,9 @@ interface Run {
 const breaking = ["fail", "untestable", "blocked", "harness-error"];
 
 /** The results with known deviations marked, and whether the provider is certified and is as the subject says. */
-export function verdict(run: Run): Pick<Certificate, "results" | "complete" | "certified" | "asDeclared" | "because"> {
+export function verdict(
+  run: Run,
+): Pick<Certificate, "results" | "complete" | "certified" | "asDeclared" | "because" | "surprises"> {
   const { complete, today } = run;
   const valid = run.deviations.filter(({ expires }) => today < expires);
   const results = run.results.map((result) => {
@@ -26,20 +28,33 @@ export function verdict(run: Run): Pick<Certificate, "results" | "complete" | "c
   const stale = run.deviations.filter(({ check }) =>
     results.some((result) => result.check === check && result.state === "pass"),
   );
-  const because = [
-    ...failing.map(({ check, state, clause }) => `${check} (${clause}): ${state}`),
+  const blocked = failing.filter(({ state }) => state === "blocked");
+  const always = [
+    ...(blocked.length === 0 ? [] : [`${blocked.length} checks wait for ${blocked[0]?.blockedBy}.`]),
     ...(passedMusts.length === 0 ? ["Nothing that must be shown was shown."] : []),
+  ];
+  const because = [
+    ...failing
+      .filter((result) => !blocked.includes(result))
+      .map(({ check, state, clause }) => `${check} (${clause}): ${state}`),
+    ...always,
     ...(complete ? [] : ["Not every check of the profile was run."]),
   ];
-  const unexpected = [
-    ...failing.filter(({ deviation }) => deviation === undefined).map(({ check }) => check),
-    ...stale.map(({ check }) => check),
+  const expired = run.deviations.filter((deviation) => !valid.includes(deviation));
+  const surprises = [
+    ...failing
+      .filter(({ deviation, state }) => deviation === undefined && state !== "blocked")
+      .map(({ check, state }) => `${check}: ${state}, and no deviation lists it.`),
+    ...stale.map(({ check }) => `${check} is listed as a deviation, and passes.`),
+    ...expired.map(({ check, expires }) => `The deviation for ${check} has expired on ${expires}.`),
+    ...always,
   ];
   return {
     results,
     complete,
     certified: because.length === 0,
-    asDeclared: unexpected.length === 0 && passedMusts.length > 0 && stale.length === 0,
-    because: [...because, ...stale.map(({ check }) => `${check} is listed as a deviation, and passes.`)],
+    asDeclared: surprises.length === 0,
+    because,
+    surprises,
   };
 }

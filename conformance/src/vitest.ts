@@ -11,6 +11,6 @@ const longestMs = 900_000;
 export function describeConformance(module: URL | string, options: ConformanceOptions = {}): void {
   registerConformance(module, options, {
     describe: (name, body) => void describe(name, body),
-    it: (name, run) => it(name, ({ skip }) => run(skip), longestMs),
+    it: (name, run) => it(name, ({ skip }) => run(skip, (text) => console.info(text)), longestMs),
   });
 }

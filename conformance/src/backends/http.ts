@@ -40,13 +40,23 @@ export type HttpConnection = Extract<Connection, { kind: "http" }> & {
   readonly forwardTo?: string;
 };
 
-export function httpBackend({ service, origin }: HttpBackendOptions): BackendFactory<HttpConnection> {
+export function httpBackend(options: HttpBackendOptions): BackendFactory<HttpConnection> {
+  const { service, origin } = options;
+  if (typeof service !== "function") {
+    throw new TypeError("httpBackend() takes { service }, a function that makes { fetch, contents }.");
+  }
   const publicUrl = origin === undefined ? undefined : parseOrigin(origin);
   return {
     kind: "http",
-    start: ({ now }) => unguarded(() => start(service({ now }), now, publicUrl)),
+    start: ({ now }) => unguarded(() => start(checked(service({ now })), now, publicUrl)),
     ...(publicUrl === undefined ? {} : { attach: redirectOrigin }),
   };
+}
+
+function checked(service: HttpService): HttpService {
+  const isService = ["fetch", "contents"].every((method) => typeof Reflect.get(Object(service), method) === "function");
+  if (!isService) throw new TypeError("The service of httpBackend() has to have fetch(request) and contents().");
+  return service;
 }
 
 function parseOrigin(text: string): string {

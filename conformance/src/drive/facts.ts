@@ -14,6 +14,12 @@ export interface Facts {
   readonly declared: MemoryCapabilities;
   readonly captures: boolean;
   readonly tools: readonly string[];
+  /** Tools that the subject names and that are not offered, such as `tools.forget`. */
+  readonly unknownTools: readonly string[];
+  /** Tools that are offered and used for nothing. */
+  readonly unusedTools: readonly string[];
+  /** Roles of tools of which the subject says that there is none, as needs. */
+  readonly settledTools?: readonly string[];
   readonly saveTool?: string;
   readonly searchTool?: string;
   readonly forgetTool?: string;

@@ -64,11 +64,28 @@ export function delimiterCounts(recalled: Recalled, { delimiters }: Frame): Read
   return counts;
 }
 
+/** What a memory may bring of a frame, so as to become a part of it, and what it would be if it did. */
+export function forgeriesOf({ delimiters }: Frame) {
+  return [
+    ["forged-tag", delimiters.filter(({ kind }) => kind !== "line").flatMap(spellings)],
+    ["forged-heading", delimiters.filter(({ kind }) => kind === "line").flatMap(spellings)],
+    ["look-alike-tag", delimiters.flatMap(lookAlikes)],
+  ] as const;
+}
+
 /** Other spellings of a delimiter that a reader takes for the same. */
-export function spellings({ kind, text }: Delimiter): readonly string[] {
+function spellings({ kind, text }: Delimiter): readonly string[] {
   if (kind === "line") return [`\n${text}\n`];
   if (kind === "label") return [text, `\n${text}\n`];
   return [text, text.toUpperCase(), text.replace(/\s*>$/, " >"), text.replace(/\s*>$/, "\n>"), `\n${text}\n`];
+}
+
+/** Its tags in characters that compatibility normalization (NFKC) turns into `<` and `>`. */
+function lookAlikes({ kind, text }: Delimiter): readonly string[] {
+  if (kind !== "tag") return [];
+  return ["\uff1c\uff1e", "\ufe64\ufe65"].map(([open = "", close = ""]) =>
+    text.replaceAll("<", open).replaceAll(">", close),
+  );
 }
 
 const tag = /<\/?[A-Za-z][\w:-]*(?:[\s/][^<>]*)?>/g;

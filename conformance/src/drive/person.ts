@@ -91,7 +91,7 @@ export class Person {
     counter += 1;
     this.#handle = handle;
     this.#options = options;
-    this.#sessionId = options.session ?? `session-${process.pid}-${counter}`;
+    this.#sessionId = options.session ?? `chat:C0:${process.pid}.${counter}`;
     this.memory = slotInfo(options);
   }
 

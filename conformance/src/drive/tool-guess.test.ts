@@ -28,7 +28,8 @@ describe("tools of a stranger", () => {
     expect([save?.name, search?.name, forget?.name]).toEqual(["add_fact", "find_facts", "delete_fact"]);
     expect(save?.input("tea")).toEqual({ fact: "tea" });
     expect(search?.input("tea?")).toEqual({ q: "tea?" });
-    expect(guesses).toHaveLength(3);
+    expect(guesses).toHaveLength(4);
+    expect(guesses[3]).toContain('"ping" is not used');
   });
 
   it("are given what else they need, of the kinds that their schemas ask for", () => {
@@ -60,6 +61,28 @@ describe("tools of a stranger", () => {
     expect(save?.input("tea")).toEqual({ a: "!tea" });
     expect(forget?.inputs(target)).toEqual([{ how: "without input", input: {} }]);
     expect(guesses).toEqual([]);
+  });
+});
+
+describe("what a subject says of tools", () => {
+  const tools = { keep: tool(z.object({ text: z.string() })), oust: tool(z.object({ id: z.string() })) };
+
+  it("is told where it names one that is not there", () => {
+    expect(guessTools(tools, { forget: "ousts" }).unknown).toEqual(["tools.forget"]);
+    expect(guessTools(tools, { forget: "oust" }).unknown).toEqual([]);
+  });
+
+  it("may be that there is none", () => {
+    expect(guessTools({ ...tools, drop: tools.oust }, { forget: "none" })).not.toHaveProperty("forget");
+    expect(guessTools(tools)).toMatchObject({ unused: ["oust"] });
+  });
+
+  it("is to blame where its input throws", () => {
+    const input = (): never => {
+      throw new TypeError("no");
+    };
+    const { save } = guessTools(tools, { save: { name: "keep", input } });
+    expect(() => save?.input("tea")).toThrow(/of the subject threw TypeError/);
   });
 });
 

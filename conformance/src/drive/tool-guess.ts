@@ -1,5 +1,6 @@
 /** Which of a provider's tools save, search and forget, and with what input: as the subject says, else by their names. */
 import type { MemoryToolSet } from "@keepsake/core";
+import { Verdict } from "../check.ts";
 import type { ForgetTarget, SubjectTools } from "../subject/define.ts";
 import { type Field, fieldFor, fieldsOf, inputWith, typeOf } from "./schema-input.ts";
 
@@ -9,6 +10,10 @@ export interface ToolGuess {
   readonly forget?: ForgetTool;
   /** What was guessed, a sentence each. */
   readonly guesses: readonly string[];
+  /** Tools that the subject names and the provider does not offer, such as `tools.forget`. */
+  readonly unknown: readonly string[];
+  /** Tools that are offered, and nobody knows what for. */
+  readonly unused: readonly string[];
 }
 
 export interface TextTool {
@@ -34,25 +39,27 @@ const idNames = /id$|^(index|key|number|name|ref|memory)/i;
 export function guessTools(tools: MemoryToolSet, told: SubjectTools = {}): ToolGuess {
   const names = Object.keys(tools);
   const guesses: string[] = [];
+  const unknown: string[] = [];
+  const named = Object.values(told).map((use) => (typeof use === "string" ? use : use.name));
+  const free = names.filter((name) => !named.includes(name));
   const pick = (role: keyof SubjectTools, guessed: string | undefined): string | undefined => {
     const use = told[role];
     const name = typeof use === "string" ? use : (use?.name ?? guessed);
-    if (name !== undefined && use === undefined)
-      guesses.push(`The tool "${name}" is taken to ${role} (tools.${role}).`);
-    return name !== undefined && Object.hasOwn(tools, name) ? name : undefined;
+    if (name === undefined || name === "none") return undefined;
+    if (use === undefined) guesses.push(`The tool "${name}" is taken to ${role} (tools.${role}).`);
+    if (Object.hasOwn(tools, name)) return name;
+    unknown.push(`tools.${role}`);
+    return undefined;
   };
-  const forget = pick(
-    "forget",
-    names.find((name) => forgetting.test(name)),
-  );
-  const save = pick(
-    "save",
-    names.find((name) => name !== forget && saving.test(name)),
-  );
-  const search = pick(
-    "search",
-    names.find((name) => name !== forget && name !== save && searching.test(name)),
-  );
+  const unlike = (...others: readonly (string | undefined)[]): readonly string[] =>
+    free.filter((name) => !others.includes(name));
+  const find = (pattern: RegExp, among: readonly string[]): string | undefined =>
+    among.find((name) => pattern.test(name));
+  const forget = pick("forget", find(forgetting, free));
+  const save = pick("save", find(saving, unlike(forget)));
+  const search = pick("search", find(searching, unlike(forget, save)));
+  const unused = names.filter((name) => ![forget, save, search].includes(name));
+  for (const name of unused) guesses.push(`The tool "${name}" is not used: nobody knows what for (tools).`);
   const saveTool = save === undefined ? undefined : textTool(save, tools[save]?.inputSchema, told.save, textNames);
   const searchTool =
     search === undefined ? undefined : textTool(search, tools[search]?.inputSchema, told.search, queryNames);
@@ -62,7 +69,18 @@ export function guessTools(tools: MemoryToolSet, told: SubjectTools = {}): ToolG
     ...(searchTool === undefined ? {} : { search: searchTool }),
     ...(forgetTool === undefined ? {} : { forget: forgetTool }),
     guesses,
+    unknown,
+    unused,
   };
+}
+
+/** An input that the subject makes. When that fails, it is the subject's fault, not the provider's. */
+function madeBy<A>(where: string, make: (argument: A) => unknown, argument: A): unknown {
+  try {
+    return make(argument);
+  } catch (error) {
+    throw new Verdict("untestable", `${where} of the subject threw ${Object(error).name}.`);
+  }
 }
 
 function textTool(
@@ -72,7 +90,7 @@ function textTool(
   names: RegExp,
 ): TextTool | undefined {
   const custom = typeof told === "object" ? told.input : undefined;
-  if (custom !== undefined) return { name, input: custom };
+  if (custom !== undefined) return { name, input: (text) => madeBy(`The input for "${name}"`, custom, text) };
   const fields = fieldsOf(schema);
   const field = fieldFor(fields, names);
   return field === undefined ? undefined : { name, input: (text) => inputWith(fields, field, text) };
@@ -81,7 +99,10 @@ function textTool(
 function forgetToolOf(name: string, schema: unknown, told: SubjectTools["forget"]): ForgetTool {
   const custom = typeof told === "object" ? told.input : undefined;
   if (custom !== undefined)
-    return { name, inputs: (target) => [{ how: "as the subject says", input: custom(target) }] };
+    return {
+      name,
+      inputs: (target) => [{ how: "as the subject says", input: madeBy(`The input for "${name}"`, custom, target) }],
+    };
   const fields = fieldsOf(schema);
   const field = fields.find((each) => idNames.test(each.name)) ?? fields.find(({ required }) => required) ?? fields[0];
   if (field === undefined) return { name, inputs: () => [{ how: "without input", input: {} }] };

@@ -84,7 +84,8 @@ const injectedTime = defineCheck({
   clause: "MEM-OPT-04",
   title: "The injected clock is the only one: memory works, and expires, forty years from now",
   reasons: {
-    "system-clock": "Something compares with the time of the system instead of that of its clock.",
+    "system-clock":
+      "Something compares with the time of the system instead of that of its clock; or the moment of expiry is rounded, as up to whole seconds, and what lives for a minute lives a little longer.",
     forgotten: "With its clock years away from the system's, it does not recall what it was just told.",
   },
   async run(bench, fail) {

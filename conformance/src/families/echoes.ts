@@ -16,7 +16,8 @@ const fiveTurns = defineCheck({
   needs: ["capture"],
   reasons: {
     lost: "What was said and recalled in the same session was not remembered.",
-    grows: "What was recalled is captured with the turn: skip messages of kind memory.load.",
+    grows:
+      "What was recalled is captured with the turn: skip messages of kind memory.load. Or the whole history is captured each turn, or the turn's start is looked for from the front.",
   },
   async run(bench, fail) {
     const ann = bench.someone(await bench.open());

@@ -44,8 +44,8 @@ export const faultMutants: readonly Mutant[] = [
   {
     id: "faults/unreadable-is-missing",
     flaw: "Takes a folder that it cannot read for one that is not there.",
-    kills: { "faults/recall": "swallowed", "faults/stale": "stale" },
-    spares: ["faults/capture"],
+    kills: { "faults/recall": "swallowed" },
+    spares: ["faults/capture", "faults/stale"],
     backend: "directory",
     store: (store) => listing(store, () => []),
   },
@@ -54,17 +54,32 @@ export const faultMutants: readonly Mutant[] = [
     flaw: "Serves the last list that it could read while the backend fails.",
     kills: { "faults/stale": "stale" },
     spares: ["faults/recall", "faults/capture"],
-    store: (store) => {
-      const copies = new Map<string, readonly StoredRecord[]>();
-      return {
-        ...store,
-        list: async (scope, signal) => {
-          const records = await store.list(scope, signal).catch((error) => copies.get(scope) ?? rethrow(error));
-          copies.set(scope, records);
-          return records;
-        },
-        ...unpinned(store),
-      };
+    store: (store) => lastGood(store, () => true),
+  },
+  {
+    id: "faults/last-good-copy-on-429",
+    flaw: "Serves the last list that it could read when it is told that it asks too often.",
+    kills: { "faults/stale": "stale" },
+    spares: ["faults/recall", "faults/capture"],
+    store: (store) => lastGood(store, (error) => statusOf(error) === 429),
+  },
+  {
+    id: "faults/last-good-search",
+    flaw: "Serves the last answer to the same search while the backend fails.",
+    kills: { "faults/stale": "stale" },
+    spares: ["faults/recall", "faults/save"],
+    provider: (provider) => {
+      const answers = new Map<string, unknown>();
+      return withTool(provider, "search_memories", async (tool, input, context) => {
+        const asked = JSON.stringify(input);
+        try {
+          const answer = await tool.execute(input, context);
+          answers.set(asked, answer);
+          return answer;
+        } catch (error) {
+          return answers.get(asked) ?? rethrow(error);
+        }
+      });
     },
   },
   {
@@ -182,6 +197,21 @@ function listing(store: RecordStore, answer: (error: unknown) => readonly Stored
     ...store,
     ...unpinned(store),
     list: (scope, signal) => store.list(scope, signal).catch((error) => answer(error) ?? rethrow(error)),
+  };
+}
+
+/** The store with its last list in the place of an error that `hides` is true of. */
+function lastGood(store: RecordStore, hides: (error: unknown) => boolean): RecordStore {
+  const copies = new Map<string, readonly StoredRecord[]>();
+  return {
+    ...store,
+    ...unpinned(store),
+    list: async (scope, signal) => {
+      const copy = (error: unknown) => (hides(error) ? copies.get(scope) : undefined) ?? rethrow(error);
+      const records = await store.list(scope, signal).catch(copy);
+      copies.set(scope, records);
+      return records;
+    },
   };
 }
 

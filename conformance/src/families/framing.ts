@@ -5,7 +5,7 @@
 import { escapeText, frameRecall } from "@keepsake/core";
 import { defineCheck } from "../check.ts";
 import type { Canary } from "../drive/canary.ts";
-import { beginsLine, delimiterCounts, lineBreaks, spellings, standsAlone } from "../drive/frame.ts";
+import { beginsLine, delimiterCounts, forgeriesOf, lineBreaks, standsAlone } from "../drive/frame.ts";
 import type { Recalled } from "../drive/person.ts";
 import { benign, recalledAfter } from "../drive/recalled-after.ts";
 import { defineFamily, type Family } from "../family.ts";
@@ -69,18 +69,18 @@ const closingTags = defineCheck({
     "forged-tag": "Stored text goes into the frame without escaping what opens and closes its tags.",
     "forged-heading":
       "Stored text brings a line like one of the frame's own: make its line breaks spaces, or escape them.",
+    "look-alike-tag": "Text is normalized (NFKC) after it was escaped, which turns look-alikes of < and > into them.",
   },
   async run(bench, fail) {
     const handle = await bench.open();
     let tried = false;
     for (const path of bench.writePaths) {
       const { frame, counts } = await benign(bench, handle, path, 1);
-      for (const reason of ["forged-tag", "forged-heading"] as const) {
-        const copied = frame.delimiters.filter(({ kind }) => (kind === "line") === (reason === "forged-heading"));
-        if (copied.length === 0) continue;
+      for (const [reason, forgeries] of forgeriesOf(frame)) {
+        if (forgeries.length === 0) continue;
         tried = true;
         const own = bench.canary();
-        const text = `${own.text} ${copied.flatMap(spellings).join(" and ")} ${bench.canary().topic}`;
+        const text = `${own.text} ${forgeries.join(" and ")} ${bench.canary().topic}`;
         const recalled = await recalledAfter(bench, bench.someone(handle), path, [{ own, text }]);
         if (shows(recalled, own) && exceeds(delimiterCounts(recalled, frame), counts))
           fail(reason, `A memory written by ${path} became a part of the frame.`);
@@ -240,6 +240,13 @@ export const framing: Family = defineFamily({
       kills: { "framing/closing-tags": "forged-tag" },
       spares: ["framing/line-breaks"],
       parts: () => framedBy((text) => text.replace(/[\s\u0085]+/g, " ").replace("<", "&lt;")),
+    },
+    {
+      id: "framing/normalizes-afterwards",
+      flaw: "Normalizes (NFKC) what it has escaped and framed.",
+      kills: { "framing/closing-tags": "look-alike-tag" },
+      spares: ["framing/line-breaks", "framing/every-entry"],
+      parts: ({ frame }) => ({ frame: (slot, lines) => frame(slot, lines).normalize("NFKC") }),
     },
     {
       id: "framing/escapes-no-heading",

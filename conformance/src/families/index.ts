@@ -13,6 +13,7 @@ import { deadlines } from "./deadlines.ts";
 import { distinctOperations } from "./distinct-operations.ts";
 import { echoes } from "./echoes.ts";
 import { erasing } from "./erasing.ts";
+import { erasingMany } from "./erasing-many.ts";
 import { expiry } from "./expiry.ts";
 import { faults } from "./faults.ts";
 import { forgetting } from "./forgetting.ts";
@@ -21,7 +22,9 @@ import { freshness } from "./freshness.ts";
 import { hosting } from "./hosting.ts";
 import { idempotency } from "./idempotency.ts";
 import { importing } from "./importing.ts";
+import { interruptedForgetting } from "./interrupted-forgetting.ts";
 import { isolation } from "./isolation.ts";
+import { isolationAtOnce } from "./isolation-at-once.ts";
 import { isolationById } from "./isolation-by-id.ts";
 import { isolationOfKeys } from "./isolation-of-keys.ts";
 import { keyed } from "./keyed.ts";
@@ -29,6 +32,7 @@ import { language } from "./language.ts";
 import { lateRepeats } from "./late-repeats.ts";
 import { maintenance } from "./maintenance.ts";
 import { model } from "./model.ts";
+import { nearlyRightIds } from "./nearly-right-ids.ts";
 import { oneInstance } from "./one-instance.ts";
 import { partitions } from "./partitions.ts";
 import { privacy } from "./privacy.ts";
@@ -40,8 +44,10 @@ import { remembering, remembers } from "./remembering.ts";
 import { replay } from "./replay.ts";
 import { retracting } from "./retracting.ts";
 import { secrets } from "./secrets.ts";
+import { secretsInDepth } from "./secrets-in-depth.ts";
 import { shape } from "./shape.ts";
 import { steadyRecall } from "./steady-recall.ts";
+import { stopping } from "./stopping.ts";
 import { toolAnswers } from "./tool-answers.ts";
 import { toolCalls } from "./tool-calls.ts";
 import { toolMaps } from "./tool-maps.ts";
@@ -52,13 +58,17 @@ export const families: readonly Family[] = [
   isolation,
   isolationOfKeys,
   isolationById,
+  isolationAtOnce,
   partitions,
   tools,
   toolMaps,
   toolAnswers,
   forgetting,
+  nearlyRightIds,
+  interruptedForgetting,
   maintenance,
   erasing,
+  erasingMany,
   shape,
   calling,
   hosting,
@@ -72,6 +82,7 @@ export const families: readonly Family[] = [
   recovery,
   deadlines,
   aborting,
+  stopping,
   expiry,
   bounds,
   framing,
@@ -92,6 +103,7 @@ export const families: readonly Family[] = [
   language,
   model,
   secrets,
+  secretsInDepth,
 ];
 
 export const firstCheck: Check = remembers;

@@ -24,7 +24,7 @@ const lookAlikeKeys = defineCheck({
   clause: "MEM-ISO-03",
   title: "Scope keys that differ only in case, only in - and _, only at the end or at the start are different scopes",
   reasons: {
-    case: "Letters are folded: by the key's own code, a collation that ignores case, or a file system that does.",
+    case: "Letters are folded: by the key's own code, a collation that ignores case, or a file system that does. Or the partition is not made of memory.scope.key, but of scope.value or a namespace, in which these scopes do not differ.",
     alphabet: "Characters other than letters and digits are replaced or dropped, as for a file name or a tag.",
     ending: "The key is cut off, as for a column or an index of limited length.",
     beginning: "Only the end of the key is used.",

@@ -2,8 +2,20 @@
  * The first check. Everything else waits for it, because an absence proves nothing about a provider that remembers
  * nothing: one that does nothing, echoes, throws, accepts everything or shares one store fails here and passes no MUST.
  */
+import type { Clock } from "@keepsake/core";
 import { type Check, defineCheck } from "../check.ts";
 import { defineFamily, type Family } from "../family.ts";
+import { processRecordStore } from "../reference/process-store.ts";
+import { referenceProvider } from "../reference/provider.ts";
+import type { RecordStore } from "../reference/record-store.ts";
+
+let own: RecordStore | undefined;
+
+/** One for all instances, as a backend would be. */
+function ownStore(clock: Clock): RecordStore {
+  own ??= processRecordStore(clock);
+  return own;
+}
 
 export const remembers: Check = defineCheck({
   id: "remembering/first",
@@ -14,27 +26,45 @@ export const remembers: Check = defineCheck({
       "There is neither capture nor a tool that saves, or the tool has an unusual name: see tools.save.",
     forgotten:
       "Writing does not reach the store, or recall does not read it. Where a backend finds by meaning, look at its stand-in.",
-    "other-memory": "Everybody shares one store: memory.scope.key is not part of the query.",
+    "other-memory":
+      "Everybody shares one store: memory.scope.key is not part of the query, or the scope of another call is used.",
     unasked: "It recalls what was never written, such as the question itself.",
+    "unknown-tool": "The name is misspelled, or the tool is offered only sometimes.",
+    "backend-unused": "What create is given as backend is not passed on: its url, root, host and port.",
   },
   async run(bench, fail) {
-    if (bench.writePaths.length === 0) fail("no-way-to-write", "There was no way to write to it.");
-    const handle = await bench.open();
+    const handle = await bench.open(); // what making it throws is more to the point than what it lacks
+    const { facts } = bench;
+    if (facts.unknownTools.length > 0)
+      fail(
+        "unknown-tool",
+        `The subject names tools in ${facts.unknownTools.join(", ")}; offered are: ${named(facts.tools)}.`,
+      );
+    const [path] = bench.writePaths;
+    if (path === undefined)
+      fail("no-way-to-write", `There was no way to write to it. Its tools are: ${named(facts.tools)}.`);
     const [ann, ben] = [bench.someone(handle), bench.someone(handle)];
     const [tea, bees, never] = [bench.canary(), bench.canary(), bench.canary()];
     const before = await ann.recalls(never.query);
     await ann.write(tea.text);
     await ben.write(bees.text);
     const [annRecalls, benRecalls] = [await ann.recalls(tea.query), await ben.recalls(bees.query)];
-    if (!annRecalls.includes(tea.word)) fail("forgotten", "What was written was not recalled in a new session.");
-    if (!benRecalls.includes(bees.word)) fail("forgotten", "What a second person wrote was not recalled.");
     const [annOfBees, benOfTea] = [await ann.recalls(bees.query), await ben.recalls(tea.query)];
-    if (annOfBees.includes(bees.word) || benOfTea.includes(tea.word))
+    if (`${annRecalls}${annOfBees}`.includes(bees.word) || `${benRecalls}${benOfTea}`.includes(tea.word))
       fail("other-memory", "One recalled what the other wrote.");
+    const way = path === "tool" ? `by the tool "${facts.saveTool}"` : `by ${path}`;
+    if (!annRecalls.includes(tea.word)) fail("forgotten", `What was written ${way} was not recalled in a new session.`);
+    if (!benRecalls.includes(bees.word)) fail("forgotten", `What a second person wrote ${way} was not recalled.`);
     if (`${before}${annRecalls}${benRecalls}`.includes(never.word))
       fail("unasked", "It recalled a word that nobody wrote.");
+    if (facts.backend !== "none" && bench.backend.observed().length === 0)
+      fail("backend-unused", "It remembered, and its backend was never asked.");
   },
 });
+
+function named(tools: readonly string[]): string {
+  return tools.length === 0 ? "none" : tools.join(", ");
+}
 
 export const remembering: Family = defineFamily({
   name: "remembering",
@@ -95,6 +125,37 @@ export const remembering: Family = defineFamily({
       kills: { "remembering/first": "other-memory" },
       spares: [],
       parts: () => ({ partition: () => "everybody" }),
+    },
+    {
+      id: "remembering/reads-the-last-written",
+      flaw: "Keeps the scope of the last write in a field, and reads that one, whoever asks.",
+      kills: { "remembering/first": "other-memory" },
+      spares: [],
+      store: (store) => {
+        let last: string | undefined;
+        return {
+          ...store,
+          put: (scope, record, signal) => {
+            last = scope;
+            return store.put(scope, record, signal);
+          },
+          list: (scope, signal) => store.list(last ?? scope, signal),
+        };
+      },
+    },
+    {
+      id: "remembering/misnamed-tool",
+      flaw: "Its subject names a tool that it does not offer.",
+      kills: { "remembering/first": "unknown-tool" },
+      spares: [],
+      subject: () => ({ tools: { forget: "forget_memories" } }),
+    },
+    {
+      id: "remembering/never-asks-its-backend",
+      flaw: "Keeps everything in the process, whatever backend it is given.",
+      kills: { "remembering/first": "backend-unused" },
+      spares: [],
+      provider: (_, options) => referenceProvider({ ...options, store: ownStore(options.clock) }),
     },
   ],
 });

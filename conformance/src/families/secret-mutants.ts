@@ -14,8 +14,9 @@ export const secretMutants: readonly Mutant[] = [
     kills: {
       "secrets/write-paths": "stored",
       "secrets/capture-keeps-rest": "stored",
-      "secrets/no-off-switch": "stored",
-      "secrets/in-words": "stored",
+      "secrets/no-off-switch": "unchecked",
+      "secrets/in-words": "unchecked",
+      "secrets/deep": "unchecked",
     },
     spares: ["secrets/harmless"],
     parts: () => ({ secretsIn: () => [] }),
@@ -65,7 +66,7 @@ export const secretMutants: readonly Mutant[] = [
   {
     id: "secrets/refuses-imports",
     flaw: "Refuses every import, harmless or not.",
-    kills: { "secrets/write-paths": "neighbour-lost" },
+    kills: { "secrets/write-paths": "neighbour-lost", "secrets/deep": "neighbour-lost" },
     spares: ["secrets/capture-keeps-rest", "secrets/in-words"],
     provider: (provider) =>
       withMaintenance(provider, () => ({ import: async () => ({ imported: 0, duplicates: 0, refused: [] }) })),
@@ -147,6 +148,23 @@ export const secretMutants: readonly Mutant[] = [
     }),
   },
 ];
+
+/** Belongs to the checks that write much in a row. */
+export const prefilteredOnce: Mutant = {
+  id: "secrets/prefilter-with-memory",
+  flaw: "Looks closer only where a regular expression with the g flag finds a long word, from where it last found one.",
+  kills: {
+    "secrets/write-paths": "depends-on-earlier-calls",
+    "secrets/no-off-switch": "depends-on-earlier-calls",
+    "secrets/in-words": "depends-on-earlier-calls",
+    "secrets/deep": "depends-on-earlier-calls",
+  },
+  spares: ["secrets/harmless"],
+  parts: ({ secretsIn }) => {
+    const longWord = /[\w/+-]{16,}/g;
+    return { secretsIn: (text) => (longWord.test(text) ? secretsIn(text) : []) };
+  },
+};
 
 /** The reference as it would be without looking for secrets. */
 function trusting(options: ReferenceOptions): MemoryProvider {

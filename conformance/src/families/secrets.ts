@@ -2,13 +2,17 @@
  * Secrets in memory: a key that somebody pastes is stored, indexed, sent to a service, and recalled for good. Providers look
  * in their tools and not in capture or import, obey a comment in the text, or drop a whole turn for one line of it.
  */
-import type { Bench } from "../bench.ts";
 import { defineCheck } from "../check.ts";
-import type { WritePath } from "../drive/facts.ts";
-import type { Handle } from "../drive/handle.ts";
 import { userMessage } from "../drive/messages.ts";
-import type { Person } from "../drive/person.ts";
 import { harmlessTexts, secretSamples, someSecret } from "../drive/secret-samples.ts";
+import {
+  blameOtherCauses,
+  isRefusedLater,
+  keepsHarmless,
+  otherCauses,
+  traceAfter,
+  traceOf,
+} from "../drive/secret-traces.ts";
 import { defineFamily, type Family } from "../family.ts";
 import { secretMutants } from "./secret-mutants.ts";
 
@@ -20,12 +24,15 @@ const writePaths = defineCheck({
     stored: "This way to write does not look for secrets, or looks after it has stored.",
     sent: "The text is sent to the backend before it is looked at.",
     "neighbour-lost": "A harmless text written in the same way is not kept.",
+    "depends-on-earlier-calls": otherCauses["depends-on-earlier-calls"],
   },
   async run(bench, fail) {
     const handle = await bench.open();
     for (const path of bench.writePaths) {
       const written = secretSamples.map(({ kind, text, core }) => ({ what: kind, core, form: `The key is ${text}` }));
       const trace = await traceAfter(bench, bench.someone(handle), path, written);
+      if (trace !== undefined && (await isRefusedLater(bench, handle, path, trace)))
+        fail("depends-on-earlier-calls", `By ${path}, ${trace.what} got through once, and was refused later.`);
       if (trace?.where === "sent")
         fail("sent", `The backend was sent ${trace.what} that was to be written by ${path}.`);
       if (trace !== undefined) fail("stored", `After ${trace.what} was written by ${path}, ${trace.where} held it.`);
@@ -98,6 +105,7 @@ const noOffSwitch = defineCheck({
   reasons: {
     stored: "A detector for code is used as it is, and obeys its comments within the text.",
     "neighbour-lost": "A harmless text is not kept.",
+    ...otherCauses,
   },
   async run(bench, fail) {
     const handle = await bench.open();
@@ -110,7 +118,10 @@ const noOffSwitch = defineCheck({
       ];
     });
     const trace = await traceAfter(bench, bench.someone(handle), path, written);
-    if (trace !== undefined) fail("stored", `With the comment "${trace.what}" a secret was stored.`);
+    if (trace !== undefined) {
+      await blameOtherCauses(bench, handle, path, trace, fail);
+      fail("stored", `With the comment "${trace.what}" a secret was stored.`);
+    }
     if (!(await keepsHarmless(bench, handle, path))) fail("neighbour-lost", "A harmless text was not kept.");
   },
 });
@@ -133,6 +144,7 @@ const inWords = defineCheck({
   reasons: {
     stored: "Secrets are found only between spaces.",
     "neighbour-lost": "A harmless text is not kept.",
+    ...otherCauses,
   },
   async run(bench, fail) {
     const handle = await bench.open();
@@ -142,7 +154,10 @@ const inWords = defineCheck({
       return { what: where, core, form: form(text) };
     });
     const trace = await traceAfter(bench, bench.someone(handle), path, written);
-    if (trace !== undefined) fail("stored", `A secret ${trace.what} was stored.`);
+    if (trace !== undefined) {
+      await blameOtherCauses(bench, handle, path, trace, fail);
+      fail("stored", `A secret ${trace.what} was stored.`);
+    }
     if (!(await keepsHarmless(bench, handle, path))) fail("neighbour-lost", "A harmless text was not kept.");
   },
 });
@@ -199,38 +214,3 @@ export const secrets: Family = defineFamily({
   checks: [writePaths, captureKeepsRest, query, noOffSwitch, inWords, harmless],
   mutants: secretMutants,
 });
-
-interface WithSecret {
-  readonly what: string;
-  readonly core: string;
-  readonly form: string;
-}
-
-/** Writes them all, which may be refused by throwing or dropped in silence. Answers the first that left a trace, and where. */
-async function traceAfter(bench: Bench, person: Person, path: WritePath, written: readonly WithSecret[]) {
-  const memories = written.map((each) => ({ ...each, memory: bench.canary() }));
-  for (const { memory, form } of memories) await bench.outcome(() => person.write(`${memory.text} ${form}`, { path }));
-  for (const { memory, what, core } of memories) {
-    const where = await traceOf(bench, person, core, memory.query);
-    if (where !== undefined) return { what, where };
-  }
-  return undefined;
-}
-
-/** Where something of the secret is found. */
-async function traceOf(bench: Bench, person: Person, core: string, query: string): Promise<string | undefined> {
-  if (bench.facts.backend !== "none") {
-    if (await bench.holds(core)) return "the backend";
-    if (bench.wasSent(core)) return "sent";
-  }
-  // A backend that holds nothing of it has nothing to show; without one, every read path is asked.
-  const readings = bench.facts.backend === "none" ? await person.readings(query) : [await person.recalls(query)];
-  const shown = readings.some((reading) => (typeof reading === "string" ? reading : reading.text).includes(core));
-  return shown ? "what it recalled" : undefined;
-}
-
-async function keepsHarmless(bench: Bench, handle: Handle, path: WritePath): Promise<boolean> {
-  const [person, memory] = [bench.someone(handle), bench.canary()];
-  await person.write(memory.text, { path });
-  return person.knows(memory);
-}

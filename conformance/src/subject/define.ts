@@ -27,7 +27,7 @@ export interface Deviation {
   readonly expires: string;
 }
 
-/** A tool by its name, with what it is called with where the kit would guess wrong. */
+/** A tool by its name (or `"none"`: there is none), with what it is called with where the kit would guess wrong. */
 export interface ToolUse<Input> {
   /** As in the map that `tools()` answers, without the slot. */
   readonly name: string;
@@ -85,10 +85,10 @@ const toolUse = z.union([
 const definition = z.strictObject({
   name: z.string().min(1).optional(),
   create: z.custom<SubjectDefinition["create"]>(isFunction, "create must be a function"),
-  backend: z.union([
-    z.literal("none"),
-    z.custom<BackendFactory>((value) => isFunction(Object(value).start), 'backend must be a backend, or "none"'),
-  ]),
+  backend: z.custom<BackendFactory | "none">(
+    (value) => value === "none" || (typeof value === "object" && isFunction(Object(value).start)),
+    'backend must be what directoryBackend(), httpBackend() or another answers, or "none"',
+  ),
   time: z.enum(["injected", "global", "real"]),
   tools: z.strictObject({ save: toolUse, search: toolUse, forget: toolUse }).partial().optional(),
   writePath: z.enum(["capture", "tool"]).optional(),

@@ -6,5 +6,7 @@ import { parseSubject, type Subject } from "./define.ts";
  */
 export async function loadSubject(moduleUrl: string): Promise<Subject> {
   const { default: subject }: { readonly default?: unknown } = await import(moduleUrl);
+  if (subject === undefined)
+    throw new TypeError("The module has no default export: export default defineSubject({ ... }).");
   return parseSubject(subject);
 }

@@ -1,0 +1,111 @@
+/**
+ * Erasing is tried on a handful of memories and meant for thousands. A delete that takes a page, a batch or whatever one
+ * request answers leaves the rest, and says that it is done.
+ */
+import type { Bench } from "../bench.ts";
+import { defineCheck } from "../check.ts";
+import { type Canary, holds } from "../drive/canary.ts";
+import type { Person, Reading } from "../drive/person.ts";
+import { defineFamily, type Family } from "../family.ts";
+import { withMaintenance } from "../reference/changed.ts";
+
+const count = 130;
+const mostPages = 300;
+
+const many = defineCheck({
+  id: "erasing/many",
+  clause: "MEM-ERS-05",
+  title: `An erase of a scope with ${count} memories leaves none, and counts them all`,
+  needs: ["erase"],
+  reasons: {
+    left: "Only a page or a batch is erased: the rest is still shown, or held.",
+    count: "The number is that of the last batch, or of the first, and not of all that was erased.",
+  },
+  async run(bench, fail) {
+    if (bench.facts.capabilities.erase === "requested") bench.notApplicable("Its service erases later, as declared.");
+    const ann = bench.someone(await bench.open());
+    const memories = Array.from({ length: count }, () => bench.canary());
+    await writeAll(bench, ann, memories);
+    const before = await listed(ann);
+    if (before.length === 0) bench.untestable("There was nothing to erase.");
+    const { erased, status } = await ann.maintain("erase", (maintenance, key) => maintenance.erase({ key }));
+    const readings: Reading[] = [];
+    for (const memory of [memories[0], memories[count / 2], memories[count - 1]])
+      readings.push(...(await ann.readings(memory?.query ?? "")));
+    readings.push({ path: "list", text: JSON.stringify(await listed(ann)) });
+    const shown = readings.find(({ text }) => memories.some(({ word }) => text.toLowerCase().includes(word)));
+    if (shown !== undefined) fail("left", `Its ${shown.path} showed one of ${before.length} memories after an erase.`);
+    const contents = bench.facts.backend === "none" ? [] : await bench.backend.contents();
+    if (memories.some(({ word }) => holds(contents, word)))
+      fail("left", `The backend held one of ${before.length} memories after an erase.`);
+    if (status === "done" && erased !== before.length)
+      fail("count", `It listed ${before.length} memories, erased them all, and counted ${erased}.`);
+  },
+});
+
+export const erasingMany: Family = defineFamily({
+  name: "erasing many",
+  clauses: [
+    {
+      id: "MEM-ERS-05",
+      level: "MUST",
+      profile: "base",
+      sentence: "An erase takes everything of the scope, however much there is, and counts all that it took.",
+      source: "P10",
+    },
+  ],
+  checks: [many],
+  mutants: [
+    {
+      id: "erasing/first-page",
+      flaw: "Erases the first page of records, which has a hundred.",
+      kills: { "erasing/many": "left" },
+      spares: ["erasing/nothing-left", "erasing/status"],
+      provider: (provider, { store }) =>
+        withMaintenance(provider, () => ({
+          erase: async ({ key, signal = new AbortController().signal }) => {
+            const records = (await store.list(key, signal)).slice(0, 100);
+            for (const { id } of records) await store.remove(key, id, signal);
+            return { erased: records.length, status: "done" };
+          },
+        })),
+    },
+    {
+      id: "erasing/counts-last-page",
+      flaw: "Erases page by page, and answers the count of the last.",
+      kills: { "erasing/many": "count" },
+      spares: ["erasing/nothing-left", "erasing/status"],
+      provider: (provider) =>
+        withMaintenance(provider, ({ erase }) => ({
+          erase: async (input) => {
+            const { erased, status } = await erase(input);
+            return { erased: erased % 100, status };
+          },
+        })),
+    },
+  ],
+});
+
+/** In one import; one by one where that does not work. What is refused, for whatever limit, is left out. */
+async function writeAll(bench: Bench, person: Person, memories: readonly Canary[]): Promise<void> {
+  const lines = memories.map(({ text, topic }) => ({ type: "memory" as const, id: topic, text }));
+  const imported = await bench.outcome(() =>
+    person.maintain("import", (maintenance, key) => maintenance.import({ key, lines })),
+  );
+  if (imported.state === "fulfilled" && imported.value.imported > 0) return;
+  for (const { text } of memories) await bench.outcome(() => person.write(text));
+}
+
+/** The records of all pages. */
+async function listed(person: Person): Promise<readonly unknown[]> {
+  const records: unknown[] = [];
+  let cursor: string | undefined;
+  for (let pages = 0; pages < mostPages; pages += 1) {
+    const from = cursor === undefined ? {} : { cursor };
+    const page = await person.maintain("list", (maintenance, key) => maintenance.list({ key, ...from }));
+    records.push(...page.records);
+    cursor = page.cursor;
+    if (cursor === undefined) break;
+  }
+  return records;
+}

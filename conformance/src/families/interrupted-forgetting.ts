@@ -1,0 +1,243 @@
+/**
+ * Disks fill up and connections break in the middle. What a failed write leaves behind holds what is forgotten later; a
+ * forget that was cut in two and is tried again finds nothing to do, and leaves half of it undone for good.
+ */
+import { createHash, randomUUID } from "node:crypto";
+import { unlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Connection, type Fault, faults } from "../backend.ts";
+import type { Bench } from "../bench.ts";
+import { defineCheck } from "../check.ts";
+import type { Canary } from "../drive/canary.ts";
+import { passingFault, recover } from "../drive/faulting.ts";
+import { forget } from "../drive/forgets.ts";
+import type { Handle } from "../drive/handle.ts";
+import type { Person, Written } from "../drive/person.ts";
+import { pathShowing } from "../drive/shown.ts";
+import { defineFamily, type Family } from "../family.ts";
+import { withTool } from "../reference/changed.ts";
+
+const mostRequests = 12;
+
+const afterFailedWrite = defineCheck({
+  id: "forgetting/after-failed-write",
+  clause: "MEM-FGT-10",
+  title: "What is forgotten after a write failed is not in the backend, whichever of its requests had failed",
+  needs: ["forget-tool", "backend"],
+  reasons: {
+    kept: "A write that failed leaves its draft or its backup, with what was there before, and nothing removes it.",
+  },
+  async run(bench, fail) {
+    if (bench.facts.forgetHow === undefined) bench.notApplicable("It could not be made to forget.");
+    const handle = await bench.open();
+    const requests = await requestsOfWrite(bench, handle);
+    const forgotten: Canary[] = [];
+    const people: Person[] = [];
+    for (const fault of faultsOf(bench)) {
+      for (let after = 0; after < requests; after += 1) {
+        const [ann, memory] = [bench.someone(handle), bench.canary()];
+        const { result } = await ann.write(memory.text);
+        if (!(await bench.holds(memory.word)))
+          return bench.notApplicable("Its backend does not hold text that can be read.");
+        bench.backend.inject(fault, { after });
+        await bench.outcome(() => ann.write(bench.canary().text));
+        await recover(bench);
+        await forget(bench, ann, memory, result);
+        forgotten.push(memory);
+        people.push(ann);
+      }
+    }
+    await handle.close();
+    const other = await bench.open();
+    for (const ann of people) await ann.again(other).write(bench.canary().text);
+    const [last, next] = [bench.someone(other), bench.canary()];
+    await last.write(next.text);
+    await other.close();
+    if (!(await bench.holds(next.word))) bench.untestable("What was written afterwards is not in the backend either.");
+    for (const { word } of forgotten)
+      if (await bench.holds(word)) fail("kept", "The backend held what was forgotten after a write had failed.");
+  },
+});
+
+const interrupted = defineCheck({
+  id: "forgetting/interrupted",
+  clause: "MEM-FGT-11",
+  title: "A forget that broke off at any of its requests and is tried again is as good as one that did not",
+  needs: ["forget-tool", "backend"],
+  reasons: {
+    back: "The record goes before its tombstone is there: the second forget finds no record and leaves none, and a late repeat of the write is taken for new.",
+    "still-there": "A forget is noted as done before it is.",
+    lost: "It takes everything away and puts back what is left.",
+  },
+  async run(bench, fail) {
+    const { forgetTool = "", forgetHow, writePaths } = bench.facts;
+    if (forgetHow === undefined) bench.notApplicable("It could not be made to forget.");
+    if (writePaths[0] === "import") bench.notApplicable("An import has no late repeat.");
+    const handle = await bench.open();
+    const fault = passingFault(bench);
+    const whole = await aboutToForget(bench, handle);
+    const before = bench.backend.observed().length;
+    await whole.person.call(forgetTool, whole.input);
+    const requests = Math.min(bench.backend.observed().length - before, mostRequests);
+    if ((await pathAfterRepeat(bench, whole)) !== undefined)
+      bench.notApplicable("A late repeat brings back what was forgotten without interruption, too.");
+    for (let after = 0; after < requests; after += 1) {
+      const { person, kept, memory, input, written } = await aboutToForget(bench, handle);
+      bench.backend.inject(fault, { after });
+      await bench.outcome(() => person.call(forgetTool, input));
+      await recover(bench);
+      // At least once more: who was told of a failure does not know how much of it was done.
+      for (let tries = 0; tries < 3; tries += 1) {
+        await bench.outcome(() => person.call(forgetTool, input));
+        if (!(await person.knows(memory))) break;
+      }
+      if (await person.knows(memory)) fail("still-there", "A forget that had broken off could not be done any more.");
+      if (!(await person.knows(kept))) fail("lost", "Another memory was gone after a forget had broken off.");
+      const path = await pathAfterRepeat(bench, { person, memory, written });
+      if (path !== undefined)
+        fail("back", `After a forget that had broken off once, its ${path} showed what a late repeat had written.`);
+    }
+  },
+});
+
+export const interruptedForgetting: Family = defineFamily({
+  name: "interrupted forgetting",
+  clauses: [
+    {
+      id: "MEM-FGT-10",
+      level: "MUST",
+      profile: "strict",
+      sentence: "What was forgotten is not in the backend, though a write had failed at any of its requests before.",
+      source: "P10",
+    },
+    {
+      id: "MEM-FGT-11",
+      level: "MUST",
+      profile: "strict",
+      sentence:
+        "A forget that failed at any of its requests and is called again removes the memory for good, whatever is repeated later.",
+      source: "P10, P2",
+    },
+  ],
+  checks: [afterFailedWrite, interrupted],
+  mutants: [
+    {
+      id: "forgetting/leaves-backup",
+      flaw: "Copies what is there before it writes, and removes the copy only where the write succeeds.",
+      kills: { "forgetting/after-failed-write": "kept" },
+      spares: ["forgetting/witness", "forgetting/interrupted"],
+      backend: "directory",
+      store: (store, connection) => ({
+        ...store,
+        put: async (scope, record, signal) => {
+          const backup = join(rootOf(connection), `${randomUUID()}.backup`);
+          await writeFile(backup, JSON.stringify(await store.list(scope, signal)));
+          const result = await store.put(scope, record, signal);
+          await unlink(backup);
+          return result;
+        },
+      }),
+    },
+    {
+      id: "forgetting/tombstone-last",
+      flaw: "Removes the record, and then leaves the tombstone.",
+      kills: { "forgetting/interrupted": "back" },
+      spares: ["forgetting/witness", "forgetting/after-failed-write"],
+      backend: "directory",
+      store: (store, connection) => ({
+        ...store,
+        remove: async (scope, id, signal) => {
+          if (!(await store.list(scope, signal)).some((record) => record.id === id)) return false;
+          const folder = join(rootOf(connection), digest(scope));
+          await unlink(join(folder, `${id}.json`));
+          await writeFile(join(folder, `${digest(id)}.gone`), "");
+          return true;
+        },
+      }),
+    },
+    {
+      id: "forgetting/noted-before-done",
+      flaw: "Notes which ids it was asked to forget before it forgets them, and skips those that it has noted.",
+      kills: { "forgetting/interrupted": "still-there" },
+      spares: ["forgetting/gone", "forgetting/missing"],
+      provider: (provider) => {
+        const noted = new Set<string>();
+        return withTool(provider, "forget_memory", (tool) => ({
+          execute: async (input: { readonly id: string }, context) => {
+            if (noted.has(input.id)) return { removed: false };
+            noted.add(input.id);
+            return tool.execute(input as never, context);
+          },
+        }));
+      },
+    },
+    {
+      id: "forgetting/clears-and-rewrites",
+      flaw: "Forgets by removing everything, and putting back the rest.",
+      kills: { "forgetting/interrupted": "lost" },
+      spares: ["forgetting/gone", "forgetting/missing"],
+      store: (store) => ({
+        ...store,
+        remove: async (scope, id, signal) => {
+          const records = await store.list(scope, signal);
+          if (!records.some((record) => record.id === id)) return false;
+          for (const record of records) await store.remove(scope, record.id, signal);
+          for (const record of records)
+            if (record.id !== id) await store.put(scope, { ...record, id: randomUUID() }, signal);
+          return true;
+        },
+      }),
+    },
+  ],
+});
+
+/** One after which trying again helps, and one that leaves a write half done. */
+function faultsOf(bench: Bench): readonly Fault[] {
+  const known = bench.facts.backend === "none" ? [] : faults[bench.facts.backend];
+  const half = known.find(({ kind }) => kind === "torn-write" || kind === "lost-reply");
+  return half === undefined ? [passingFault(bench)] : [passingFault(bench), half];
+}
+
+/** Of one by somebody who has a memory already. */
+async function requestsOfWrite(bench: Bench, handle: Handle): Promise<number> {
+  const person = bench.someone(handle);
+  await person.write(bench.canary().text);
+  const before = bench.backend.observed().length;
+  await person.write(bench.canary().text);
+  return Math.min(bench.backend.observed().length - before, mostRequests);
+}
+
+interface AboutToForget {
+  readonly person: Person;
+  readonly kept: Canary;
+  readonly memory: Canary;
+  readonly written: Written;
+  readonly input: unknown;
+}
+
+async function aboutToForget(bench: Bench, handle: Handle): Promise<AboutToForget> {
+  const [person, kept, memory] = [bench.someone(handle), bench.canary(), bench.canary()];
+  await person.write(kept.text);
+  const written = await person.write(memory.text);
+  const [target] = await person.forgetInputs(memory, written.result);
+  if (target === undefined) return bench.notApplicable("It could not be made to forget.");
+  return { person, kept, memory, written, input: target.input };
+}
+
+/** The read path that shows the memory once its write was repeated. */
+async function pathAfterRepeat(
+  bench: Bench,
+  { person, memory, written }: Pick<AboutToForget, "person" | "memory" | "written">,
+): Promise<string | undefined> {
+  await bench.outcome(() => person.repeat(written));
+  return pathShowing(await person.readings(memory.query), memory.word);
+}
+
+function rootOf(connection: Connection): string {
+  if (connection.kind !== "directory") throw new TypeError("This mutant needs a directory.");
+  return connection.root;
+}
+
+function digest(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
