@@ -1,7 +1,6 @@
 /** What vitest and node:test have in common: one test for each check, fed by one run. */
 import { type CertifyOptions, certify, checkOptions } from "./certify.ts";
 import { explain, headline, summarize } from "./explain.ts";
-import { allChecks } from "./families/index.ts";
 import { plannedChecks } from "./judge.ts";
 import type { Certificate, CheckResult } from "./result.ts";
 
@@ -21,8 +20,7 @@ export function registerConformance(
 ): void {
   checkOptions(options);
   const { profile = "base", only } = options;
-  const planned = (["quick", "slow"] as const).flatMap((part) => plannedChecks({ profile, only, part }));
-  const checks = allChecks.filter((check) => planned.includes(check));
+  const checks = plannedChecks({ profile, only });
   const results = new Map(checks.map(({ id }) => [id, Promise.withResolvers<CheckResult>()]));
   let run: Promise<Certificate> | undefined;
   const judged = (): Promise<Certificate> => {

@@ -1,7 +1,8 @@
 /** One call certifies a provider: its subject is judged in processes of its own, whoever calls. */
+import { availableParallelism } from "node:os";
 import { z } from "zod";
 import { clauseSet, type Profile } from "./clause.ts";
-import type { Judged, Part } from "./judge.ts";
+import type { Judged } from "./judge.ts";
 import type { JudgeNote, JudgeTask, Look } from "./judge-process.ts";
 import { type ChildProcessHandle, ProcessEnded, siblingModule, startProcess } from "./process/rpc.ts";
 import type { Certificate, CheckHeading, CheckResult } from "./result.ts";
@@ -36,6 +37,9 @@ export function checkOptions(options: CertifyOptions): void {
   if (!success) throw new TypeError(`A provider cannot be certified with these options.\n${z.prettifyError(error)}`);
 }
 
+/** For fewer than these a further process does not pay. */
+const fewestChecks = 20;
+
 /** A provider that ends the process more often than this is not tried any further. */
 const mostEndings = 5;
 
@@ -48,23 +52,27 @@ export async function certify(module: URL | string, options: CertifyOptions = {}
   const { profile = "base", only, onResult = () => {}, execArgv = nodeOptions() } = options;
   const moduleUrl = String(module);
   const seed = options.seed ?? Math.floor(Math.random() * 2 ** 31);
-  const first = await startJudge(execArgv);
-  const judged = await lookAndJudge(first).finally(() => end(first));
-  const [quick] = judged;
-  if (quick === undefined) throw new Error("Nothing was judged."); // there always is a quick part
+  const judge = await startJudge(execArgv);
+  const judged = await lookAndJudge(judge).finally(() => end(judge));
+  const [first] = judged;
+  if (first === undefined) throw new Error("Nothing was judged."); // there always is a first part
   const today = new Date().toISOString().slice(0, 10);
   const results = judged.flatMap(({ results: own }, index) => (index === 0 ? own : own.slice(1)));
-  const complete = only === undefined && judged.every((each) => each.complete);
-  const { understanding, deviations } = quick;
+  const complete = only === undefined;
+  const { understanding, deviations } = first;
   return { understanding, clauseSet, seed, ...verdict({ results, complete, deviations, today }) };
 
   async function lookAndJudge(judge: Judge): Promise<readonly Judged[]> {
-    const { timeMode, hasSlowPart } = (await judge.process.call("look", moduleUrl, { profile, only })) as Look;
-    const judgeIn = (part: Part, ready?: Judge): Promise<Judged> =>
-      judgePart({ moduleUrl, profile, only, seed, part, timeMode }, { execArgv, onResult, ready });
-    // Where time is to be replaced, this process has loaded the subject too early.
-    const quickPart = judgeIn("quick", timeMode === "global" ? undefined : judge);
-    return Promise.all(hasSlowPart ? [quickPart, judgeIn("slow")] : [quickPart]);
+    const { timeMode, planned } = (await judge.process.call("look", moduleUrl, { profile, only })) as Look;
+    const count = Math.min(availableParallelism(), Math.ceil(planned / fewestChecks));
+    return Promise.all(
+      Array.from({ length: count }, (_, index) => {
+        // Where time is to be replaced, this process has loaded the subject too early.
+        const ready = index === 0 && timeMode !== "global" ? judge : undefined;
+        const task = { moduleUrl, profile, only, seed, part: { index, count }, timeMode };
+        return judgePart(task, { execArgv, onResult, ready });
+      }),
+    );
   }
 }
 
@@ -87,7 +95,7 @@ async function judgePart(task: Omit<JudgeTask, "done">, { execArgv, onResult, re
   const take = (result: CheckResult): void => {
     running = undefined;
     done.push(result);
-    if (task.part === "quick" || done.length > 1) onResult(result); // the first check is part of both
+    if (task.part?.index === 0 || done.length > 1) onResult(result); // the first check is part of every part
   };
   for (let endings = 0; ; endings += 1) {
     const judge = endings === 0 && ready !== undefined ? ready : await startJudge(execArgv);

@@ -14,8 +14,8 @@ export type JudgeTask = Omit<JudgeOptions, "time" | "onResult" | "onStart"> & { 
 
 export interface Look {
   readonly timeMode: TimeMode;
-  /** Whether there are slow checks to run beside the others. */
-  readonly hasSlowPart: boolean;
+  /** How many checks there are to run. */
+  readonly planned: number;
 }
 
 serve({
@@ -25,7 +25,7 @@ serve({
     for (const { check } of deviations) {
       if (!allChecks.some(({ id }) => id === check)) throw new TypeError(`There is no check "${check}" (deviations).`);
     }
-    return { timeMode, hasSlowPart: plannedChecks({ ...options, part: "slow" }).length > 1 };
+    return { timeMode, planned: plannedChecks(options).length };
   },
 
   async judge({ timeMode, ...task }: JudgeTask): Promise<Judged> {

@@ -5,7 +5,7 @@ import { Bench, type BenchOptions } from "./bench.ts";
 import { type Check, commonReasons, Verdict, Violation } from "./check.ts";
 import type { Profile } from "./clause.ts";
 import { ProviderThrew } from "./drive/handle.ts";
-import { allChecks, clauseOf, firstCheck } from "./families/index.ts";
+import { allChecks, clauseOf, families, firstCheck } from "./families/index.ts";
 import { missing } from "./needs.ts";
 import type { CheckHeading, CheckResult, Understanding } from "./result.ts";
 import type { Deviation, Subject } from "./subject/define.ts";
@@ -18,8 +18,8 @@ export interface JudgeOptions {
   readonly moduleUrl: string;
   readonly time: KitClock;
   readonly profile: Profile;
-  /** Checks that start processes take long, and can be run beside the others. The first check is part of both. */
-  readonly part: Part;
+  /** Default: all of it. */
+  readonly part?: Part;
   /** Ids of checks, or of families. Default: all. A run of some never certifies. */
   readonly only?: readonly string[] | undefined;
   /** Shuffles the checks and feeds the random ones. */
@@ -30,43 +30,43 @@ export interface JudgeOptions {
   readonly onStart?: ((check: CheckHeading) => void) | undefined;
 }
 
-export type Part = "quick" | "slow";
+/** A run can be shared out among processes, by families. The first check is part of every part. */
+export interface Part {
+  readonly index: number;
+  readonly count: number;
+}
 
-/** One part of a run. */
 export interface Judged {
   readonly understanding: Understanding;
   readonly deviations: readonly Deviation[];
   readonly results: readonly CheckResult[];
-  /** Whether every check of the profile in this part was up for its turn. */
-  readonly complete: boolean;
 }
 
-/** The checks of a run, without those that `only` leaves out; the first check always belongs to it. */
+/**
+ * The checks of a run, or of a part of it. The first check always belongs to it.
+ * @throws TypeError where `only` names what there is not.
+ */
 export function plannedChecks({
   profile,
   only,
   part,
 }: Pick<JudgeOptions, "profile" | "only" | "part">): readonly Check[] {
-  for (const each of only ?? []) {
-    const isKnown = allChecks.some(({ id }) => id === each || id.startsWith(`${each}/`));
-    if (!isKnown) throw new TypeError(`There is no check or family "${each}" (only).`);
+  const isNamed = ({ id }: Check, name: string): boolean => id === name || id.startsWith(`${name}/`);
+  for (const name of only ?? []) {
+    if (!allChecks.some((check) => isNamed(check, name))) {
+      throw new TypeError(`There is no check or family "${name}" (only).`);
+    }
   }
-  return profileChecks(profile, part).filter(
-    ({ id }) =>
-      id === firstCheck.id || only === undefined || only.some((each) => id === each || id.startsWith(`${each}/`)),
-  );
-}
-
-function profileChecks(profile: Profile, part: Part): readonly Check[] {
-  return allChecks.filter(
-    ({ id, clause, slow }) =>
-      (profile === "strict" || clauseOf(clause).profile === "base") &&
-      (id === firstCheck.id || slow === (part === "slow")),
-  );
+  const { index, count } = part ?? { index: 0, count: 1 };
+  return families
+    .filter((_, place) => place === 0 || place % count === index) // the first family is the first check
+    .flatMap(({ checks }) => checks)
+    .filter(({ clause }) => profile === "strict" || clauseOf(clause).profile === "base")
+    .filter((check) => check === firstCheck || only === undefined || only.some((name) => isNamed(check, name)));
 }
 
 export async function judge(subject: Subject, options: JudgeOptions): Promise<Judged> {
-  const { moduleUrl, profile, part, seed, time, onResult, onStart, done = [] } = options;
+  const { moduleUrl, profile, seed, time, onResult, onStart, done = [] } = options;
   const base = { subject, moduleUrl, time, seed };
   const facts = await onBench({ ...base, facts: unknownFacts(subject) }, survey);
   const planned = plannedChecks(options);
@@ -87,7 +87,6 @@ export async function judge(subject: Subject, options: JudgeOptions): Promise<Ju
     understanding: { name, profile, time: facts.time, backend, capabilities, guesses },
     deviations: subject.deviations ?? [],
     results,
-    complete: planned.length === profileChecks(profile, part).length,
   };
 }
 

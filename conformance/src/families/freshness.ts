@@ -2,7 +2,7 @@
  * When what was written is recalled: in the very next turn, or, where that is declared, one turn later. Searching in the
  * background makes turns fast, and goes wrong where results meet another session, or failures nobody.
  */
-import { extendProvider } from "@keepsake/core";
+import { extendProvider, type MemoryProvider } from "@keepsake/core";
 import { faults, isEndless } from "../backend.ts";
 import type { Bench } from "../bench.ts";
 import { defineCheck } from "../check.ts";
@@ -179,6 +179,26 @@ export const freshness: Family = defineFamily({
   ],
   checks: [current, previous, pinned, failure, lateResult],
   mutants: [
+    {
+      id: "freshness/splits-operation-ids",
+      flaw: "Takes the first parts of an operationId for its turn, which are its session where the session's id has colons.",
+      kills: { "freshness/current": "behind" },
+      spares: ["isolation/matrix", "replay/quiet"],
+      provider: (provider) => {
+        const answers = new Map<string, ReturnType<MemoryProvider["recall"]["turn.started"]>>();
+        return extendProvider(provider, {
+          recall: {
+            ...provider.recall,
+            "turn.started": (context) => {
+              const turn = [context.memory.scope.key, ...context.operationId.split(":").slice(0, 4)].join(":");
+              const answer = answers.get(turn) ?? provider.recall["turn.started"](context);
+              answers.set(turn, answer);
+              return answer;
+            },
+          },
+        });
+      },
+    },
     {
       id: "freshness/says-current",
       flaw: "Is one turn behind, and declares to be current.",
