@@ -65,12 +65,14 @@ export function delimiterCounts(recalled: Recalled, { delimiters }: Frame): Read
 }
 
 /** What a memory may bring of a frame, so as to become a part of it, and what it would be if it did. */
-export function forgeriesOf({ delimiters }: Frame) {
+export function forgeriesOf({
+  delimiters,
+}: Frame): readonly (readonly ["forged-tag" | "forged-heading" | "look-alike-tag", readonly string[]])[] {
   return [
     ["forged-tag", delimiters.filter(({ kind }) => kind !== "line").flatMap(spellings)],
     ["forged-heading", delimiters.filter(({ kind }) => kind === "line").flatMap(spellings)],
     ["look-alike-tag", delimiters.flatMap(lookAlikes)],
-  ] as const;
+  ];
 }
 
 /** Other spellings of a delimiter that a reader takes for the same. */
