@@ -6,7 +6,7 @@ import type { Backend } from "../backend.ts";
 import { defineCheck } from "../check.ts";
 import { defineFamily, type Family } from "../family.ts";
 import { correctParts } from "../reference/parts.ts";
-import { processRecordStore } from "../reference/process-store.ts";
+import { ignoring, processRecordStore } from "../reference/process-store.ts";
 
 const yearsMs = 40 * 365 * 24 * 3_600_000;
 const ttlMs = 60_000;
@@ -194,7 +194,7 @@ export const construction: Family = defineFamily({
       flaw: "Keeps a cache at the level of the module, for every instance in the process.",
       kills: { "construction/two-instances": "shared" },
       spares: ["construction/invalid-options"],
-      store: () => moduleStore,
+      store: (store) => ignoring(store, moduleStore),
     },
     {
       id: "construction/first-backend-wins",

@@ -2,6 +2,7 @@
 import { extendProvider } from "@keepsake/core";
 import type { Mutant } from "../family.ts";
 import { documentStore } from "../reference/document-store.ts";
+import { ignoring } from "../reference/process-store.ts";
 import type { RecordStore, StoredRecord } from "../reference/record-store.ts";
 import { RecordTable } from "../reference/record-table.ts";
 
@@ -15,7 +16,7 @@ export const processMutants: readonly Mutant[] = [
       "processes/killed-mid-write": "lost",
     },
     spares: ["processes/open-handles", "idempotency/capture-twice"],
-    store: (store, connection) => inMemoryStore(store, JSON.stringify(connection)),
+    store: (store, connection) => ignoring(store, inMemoryStore(store, JSON.stringify(connection))),
   },
   {
     id: "processes/declares-too-little",

@@ -8,7 +8,7 @@ export const recoveryMutants: readonly Mutant[] = [
     id: "recovery/broken-for-good",
     flaw: "Keeps the promise of its first connection, also when that failed.",
     kills: { "recovery/usable-after": "unusable" },
-    spares: ["faults/stale", "recovery/retry-after"],
+    spares: ["recovery/retry-after"],
     store: (store) => {
       let broken: Promise<never> | undefined;
       return everyCall(store, (call) =>
