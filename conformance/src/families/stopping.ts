@@ -20,7 +20,7 @@ const goesOn = defineCheck({
   id: "stopping/goes-on",
   clause: "MEM-STP-01",
   title: "A write is aborted while it waits, and its backend recovers",
-  needs: ["backend", "provider-time"],
+  needs: ["current", "backend", "provider-time"],
   reasons: {
     "goes-on": "It goes on behind the caller's back: what tries again has a signal of its own, or none.",
   },
