@@ -19,8 +19,9 @@ describe("eve's own file memory", () => {
       "recalled-text/repairs: half-a-character",
       "replay/interleaved: differs",
       "replay/restart: differs",
-      "secrets/in-words: stored",
-      "secrets/no-off-switch: stored",
+      "secrets/deep: unchecked",
+      "secrets/in-words: unchecked",
+      "secrets/no-off-switch: unchecked",
       "secrets/write-paths: stored",
       "tool-calls/after-forget: back",
     ]);
