@@ -2,20 +2,10 @@
  * What a provider says of itself is true. Hosts and people choose by it: who declares that memory outlives the process,
  * that nothing is captured, or that an erasure is done, is believed until it matters.
  */
-import { describeProvider, extendProvider, type MemoryCapabilities } from "@keepsake/core";
+import { capabilityValues, describeProvider, extendProvider, type MemoryCapabilities } from "@keepsake/core";
 import { defineCheck } from "../check.ts";
 import { defineFamily, type Family } from "../family.ts";
 import { declaring, lookingAt, ofNobody, toolsFrom } from "../reference/standing-before.ts";
-
-const known: Readonly<Record<keyof MemoryCapabilities, readonly unknown[]>> = {
-  partition: ["scope", "shared"],
-  capture: ["none", "user", "all"],
-  ttl: ["none", "checked", "native"],
-  durable: [true, false],
-  replay: ["none", "process", "durable"],
-  freshness: ["current", "previous-turn"],
-  erase: ["none", "immediate", "requested"],
-};
 
 const agree = defineCheck({
   id: "capabilities/agree",
@@ -30,7 +20,8 @@ const agree = defineCheck({
     const { declaration } = await bench.open();
     const [own, told] = [declaration?.capabilities ?? {}, bench.subject.capabilities ?? {}];
     for (const [key, value] of [...Object.entries(own), ...Object.entries(told)]) {
-      const isKnown = Object.hasOwn(known, key) && known[key as keyof typeof known].includes(value);
+      const isKnown =
+        Object.hasOwn(capabilityValues, key) && capabilityValues[key as keyof MemoryCapabilities].includes(value);
       if (!isKnown)
         fail("unknown-capability", "A key is declared that is no capability, or a value that it cannot have.");
     }

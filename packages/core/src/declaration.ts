@@ -37,7 +37,8 @@ export interface MemoryProviderDeclaration {
 
 const declarationKey = Symbol.for("keepsake:provider");
 
-const capabilityValues: Readonly<Record<keyof MemoryCapabilities, readonly unknown[]>> = {
+/** The values that each capability may have. */
+export const capabilityValues: Readonly<Record<keyof MemoryCapabilities, readonly unknown[]>> = {
   partition: ["scope", "shared"],
   capture: ["none", "user", "all"],
   ttl: ["none", "checked", "native"],

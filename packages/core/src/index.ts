@@ -3,6 +3,7 @@ export * from "./clock.ts";
 export * from "./contract.ts";
 export * from "./deadline.ts";
 export {
+  capabilityValues,
   describeProvider,
   extendProvider,
   type MemoryCapabilities,
