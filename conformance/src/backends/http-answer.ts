@@ -56,7 +56,7 @@ export async function answerUnder(
 
 /** Without keep-alive: a connection that idles from one check into the next would fail at a time of its own choosing. */
 function send(response: ServerResponse, status: number, headers: Record<string, string>, body: string): void {
-  response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body), connection: "close" }).end(body);
+  response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) }).end(body);
 }
 
 function sendWhole(response: ServerResponse, { status, headers, body }: WholeAnswer): void {
@@ -80,13 +80,12 @@ function sendHalf(response: ServerResponse, { status, headers, body }: WholeAnsw
 function startWhole(response: ServerResponse, status: number, headers: Headers, length: number): void {
   response.statusCode = status;
   response.setHeaders(headers);
-  response.setHeader("connection", "close");
   response.removeHeader("transfer-encoding");
   if (status !== 204 && status !== 304) response.setHeader("content-length", length);
 }
 
 function drip(response: ServerResponse): void {
-  response.writeHead(200, { "content-type": "application/json", connection: "close" }).flushHeaders();
+  response.writeHead(200, { "content-type": "application/json" }).flushHeaders();
   const dripping = setInterval(() => response.write(" "), dripMs);
   response.once("close", () => clearInterval(dripping));
 }

@@ -67,9 +67,6 @@ function parseOrigin(text: string): string {
   return url.origin;
 }
 
-// The kit may replace these globals later, or MSW may.
-const { Request: WebRequest } = globalThis;
-
 const isHttpFault = (fault: Fault): fault is HttpFault => faults.http.some(({ kind }) => kind === fault.kind);
 
 async function start(
@@ -165,7 +162,7 @@ async function ask(
   for (const [name, value] of headerPairs(request)) headers.append(name, value);
   const hasBody = method !== "GET" && method !== "HEAD";
   const answer = await service.fetch(
-    new WebRequest(url, { method, headers, body: hasBody ? new Uint8Array(body) : null }),
+    new Request(url, { method, headers, body: hasBody ? new Uint8Array(body) : null }),
   );
   return { status: answer.status, headers: answer.headers, body: Buffer.from(await answer.arrayBuffer()) };
 }

@@ -7,9 +7,6 @@ import type { InterceptorSource as MswInterceptorSource } from "msw/experimental
 import type { HttpConnection } from "./http.ts";
 import { answerFor, connectPlainly } from "./net-guard.ts";
 
-// Before MSW puts its own in place.
-const { Response: WebResponse } = globalThis;
-
 type MswInterceptor = ConstructorParameters<typeof MswInterceptorSource>[0]["interceptors"][number];
 
 interface Redirect {
@@ -104,7 +101,7 @@ async function forward(request: Request, loopback: string): Promise<Response> {
       createConnection: () => connectPlainly({ host: hostname, port: Number(port) }),
     });
     outgoing.once("response", (incoming) => resolve(toWebResponse(incoming, method)));
-    outgoing.on("error", () => resolve(WebResponse.error()));
+    outgoing.on("error", () => resolve(Response.error()));
     outgoing.end(body);
   });
 }
@@ -119,9 +116,9 @@ function toWebResponse(incoming: IncomingMessage, method: string): Response {
   const status = incoming.statusCode ?? 500;
   if (method === "HEAD" || status === 204 || status === 304) {
     incoming.resume();
-    return new WebResponse(null, { status, headers });
+    return new Response(null, { status, headers });
   }
-  return new WebResponse(Readable.toWeb(incoming) as ReadableStream, { status, headers });
+  return new Response(Readable.toWeb(incoming) as ReadableStream, { status, headers });
 }
 
 function withoutHopByHop(headers: Headers): Headers {
