@@ -5,6 +5,7 @@ import { type Canary, canaries, holds } from "./drive/canary.ts";
 import type { Facts, WritePath } from "./drive/facts.ts";
 import { Handle, ProviderThrew } from "./drive/handle.ts";
 import type { Person } from "./drive/person.ts";
+import type { Environment, ProviderProcesses } from "./process/provider-processes.ts";
 import { RemoteHandle } from "./process/remote-handle.ts";
 import type { Subject } from "./subject/define.ts";
 import type { KitClock, Outcome } from "./time/kit-clock.ts";
@@ -15,7 +16,9 @@ export interface BenchOptions {
   readonly moduleUrl: string;
   readonly time: KitClock;
   readonly facts: Facts;
-  /** Whether the check is one of the strict profile's, or run for it. */
+  /** Other processes, for all checks of a judge. */
+  readonly processes: ProviderProcesses;
+  /** Feeds the random checks. */
   readonly seed: number;
 }
 
@@ -27,6 +30,8 @@ export interface OpenOptions {
 /** One for the whole run: a provider may keep what it was told in the module, over all checks. */
 const canary = canaries();
 let benches = 0;
+
+const longestBackoffMs = 60_000;
 
 export class Bench {
   readonly facts: Facts;
@@ -45,6 +50,7 @@ export class Bench {
   /** Of everybody here who says no other: checks cannot meet each other's people. */
   readonly namespace: string;
   readonly #backend: Backend | undefined;
+  readonly #processes: ProviderProcesses;
   /** Whether a fault is on: what then waits, waits for time to pass. */
   #isFaulty = false;
   readonly #words: string[] = [];
@@ -54,11 +60,12 @@ export class Bench {
   #seen = 0;
   #busyUntilMs = 0;
 
-  constructor({ subject, moduleUrl, time, facts, seed }: BenchOptions, backend: Backend | undefined) {
+  constructor({ subject, moduleUrl, time, facts, processes, seed }: BenchOptions, backend: Backend | undefined) {
     this.subject = subject;
     this.moduleUrl = moduleUrl;
     this.time = time;
     this.facts = facts;
+    this.#processes = processes;
     this.seed = seed;
     this.#backend = backend === undefined ? undefined : this.#watched(backend);
     benches += 1;
@@ -116,26 +123,23 @@ export class Bench {
     return this.#backend === undefined ? this.#others : [this.#backend, ...this.#others];
   }
 
-  /** An instance in a process of its own. */
+  /** An instance in another process: one of its own where the options ask for something special. */
   async spawn(
     options: OpenOptions & {
-      readonly env?: Readonly<Record<string, string>>;
+      readonly env?: Environment;
       readonly recordsEnvironment?: boolean;
       /** Lets time there be the system's, so that its timers are real ones. Default: as everywhere. */
       readonly realTime?: boolean;
     } = {},
   ): Promise<RemoteHandle> {
     const { moduleUrl, credential, time, namespace } = this;
-    const facts: Facts = options.realTime === true ? { ...this.facts, time: "real" } : this.facts;
-    const handle = await RemoteHandle.open({
-      moduleUrl,
-      connection: this.#connection,
-      credential,
-      facts,
-      namespace,
-      nowMs: time.now(),
-      ...options,
-    });
+    const { env, realTime = false, ...rest } = options;
+    const facts: Facts = realTime ? { ...this.facts, time: "real" } : this.facts;
+    const isSpecial = realTime || env !== undefined || rest.recordsEnvironment === true;
+    // Replaced time goes on where the check before left it.
+    const from = isSpecial || facts.time === "global" ? undefined : this.#processes;
+    const about = { moduleUrl, connection: this.#connection, credential, facts, namespace, nowMs: time.now() };
+    const handle = await RemoteHandle.open({ ...about, ...rest }, { from, env });
     this.#handles.push(handle);
     return handle;
   }
@@ -201,11 +205,20 @@ export class Bench {
 
   async close(): Promise<void> {
     this.#backend?.heal();
-    // What was started in the background of a turn ends here, and not in the middle of the next check.
-    if (this.facts.capabilities.freshness !== "current") await quiet(this.busy).catch(() => {});
+    await this.#settle();
     await Promise.allSettled(this.#handles.map((handle) => handle.close()));
     await this.#backend?.close();
     await Promise.all(this.#others.map((other) => other.close()));
+  }
+
+  /** What goes on in the background ends here, and not in the middle of the next check. */
+  async #settle(): Promise<void> {
+    const isAwaited = this.time.isAwaited();
+    if (!isAwaited && this.facts.capabilities.freshness === "current") return;
+    await quiet(this.busy).catch(() => {});
+    if (!isAwaited) return;
+    await this.time.advance(longestBackoffMs);
+    await quiet(this.busy).catch(() => {});
   }
 
   /** The backend, with an eye on its faults. */

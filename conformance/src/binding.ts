@@ -1,7 +1,7 @@
 /** What vitest and node:test have in common: one test for each check, fed by one run. */
 import { type CertifyOptions, certify, checkOptions } from "./certify.ts";
 import { explain, headline, summarize } from "./explain.ts";
-import { plannedChecks } from "./judge.ts";
+import { plannedChecks } from "./plan.ts";
 import type { Certificate, CheckResult } from "./result.ts";
 
 export interface TestRunner {

@@ -2,9 +2,7 @@
 import { availableParallelism } from "node:os";
 import { z } from "zod";
 import { clauseSet, type Profile } from "./clause.ts";
-import type { Judged } from "./judge.ts";
-import type { JudgeNote, JudgeTask, Look } from "./judge-process.ts";
-import { type ChildProcessHandle, ProcessEnded, siblingModule, startProcess } from "./process/rpc.ts";
+import { JudgeWorker } from "./judge-worker.ts";
 import type { Certificate, CheckHeading, CheckResult } from "./result.ts";
 import { verdict } from "./verdict.ts";
 
@@ -40,9 +38,6 @@ export function checkOptions(options: CertifyOptions): void {
 /** For fewer than these a further process does not pay. */
 const fewestChecks = 20;
 
-/** A provider that ends the process more often than this is not tried any further. */
-const mostEndings = 5;
-
 /**
  * Judges the subject that a module exports as its default.
  * @throws TypeError for options that cannot be used, where the module exports no subject, and what loading it throws.
@@ -52,84 +47,58 @@ export async function certify(module: URL | string, options: CertifyOptions = {}
   const { profile = "base", only, onResult = () => {}, execArgv = nodeOptions() } = options;
   const moduleUrl = String(module);
   const seed = options.seed ?? Math.floor(Math.random() * 2 ** 31);
-  const judge = await startJudge(execArgv);
-  const judged = await lookAndJudge(judge).finally(() => end(judge));
-  const [first] = judged;
-  if (first === undefined) throw new Error("Nothing was judged."); // there always is a first part
-  const today = new Date().toISOString().slice(0, 10);
-  const results = judged.flatMap(({ results: own }, index) => (index === 0 ? own : own.slice(1)));
-  const complete = only === undefined;
-  const { understanding, deviations } = first;
-  return { understanding, clauseSet, seed, ...verdict({ results, complete, deviations, today }) };
+  const workers = [new JudgeWorker(execArgv)];
+  try {
+    return await judged();
+  } finally {
+    await Promise.all(workers.map((worker) => worker.end()));
+  }
 
-  async function lookAndJudge(judge: Judge): Promise<readonly Judged[]> {
-    const { timeMode, planned } = (await judge.process.call("look", moduleUrl, { profile, only })) as Look;
-    const count = Math.min(availableParallelism(), Math.ceil(planned / fewestChecks));
-    return Promise.all(
-      Array.from({ length: count }, (_, index) => {
-        // Where time is to be replaced, this process has loaded the subject too early.
-        const ready = index === 0 && timeMode !== "global" ? judge : undefined;
-        const task = { moduleUrl, profile, only, seed, part: { index, count }, timeMode };
-        return judgePart(task, { execArgv, onResult, ready });
-      }),
-    );
+  async function judged(): Promise<Certificate> {
+    const [first] = workers as [JudgeWorker];
+    const { name = nameOf(moduleUrl), timeMode, deviations, planned } = await first.look(moduleUrl, { profile, only });
+    const count = Math.min(availableParallelism(), Math.ceil(planned.length / fewestChecks));
+    while (workers.length < count) workers.push(new JudgeWorker(execArgv));
+    const about = { moduleUrl, seed, timeMode };
+    const facts = await first.meet(about);
+    const results: CheckResult[] = [];
+    const take = (result: CheckResult): void => {
+      results.push(result);
+      onResult(result);
+    };
+    const [opening, ...others] = planned as readonly [CheckHeading, ...CheckHeading[]];
+    const opened = await first.try(opening);
+    take(opened);
+    const waiting = shuffled(others, seed);
+    const work = async (worker: JudgeWorker): Promise<void> => {
+      if (worker !== first) await worker.meet({ ...about, facts });
+      for (let check = waiting.shift(); check !== undefined; check = waiting.shift()) take(await worker.try(check));
+    };
+    if (opened.state === "pass") await Promise.all(workers.map(work));
+    else for (const each of waiting) take({ ...each, state: "blocked", blockedBy: opened.check, durationMs: 0 });
+    const { capabilities, guesses, backend } = facts;
+    const understanding = { name, profile, time: timeMode, backend, capabilities, guesses };
+    const today = new Date().toISOString().slice(0, 10);
+    const complete = only === undefined;
+    return { understanding, clauseSet, seed, ...verdict({ results, complete, deviations, today }) };
   }
 }
 
-interface Judge {
-  readonly process: ChildProcessHandle;
-  listen(listener: (message: JudgeNote) => void): void;
+function nameOf(moduleUrl: string): string {
+  const file = new URL(moduleUrl).pathname.split("/").at(-1);
+  return file?.replace(/\.\w+$/, "") ?? "subject";
 }
 
-interface PartOptions {
-  readonly execArgv: readonly string[];
-  readonly onResult: (result: CheckResult) => void;
-  /** A process that is there already. */
-  readonly ready: Judge | undefined;
-}
-
-/** One part of the run, in a process of its own; in another, without the check that did it, when the provider ends it. */
-async function judgePart(task: Omit<JudgeTask, "done">, { execArgv, onResult, ready }: PartOptions): Promise<Judged> {
-  const done: CheckResult[] = [];
-  let running: CheckHeading | undefined;
-  const take = (result: CheckResult): void => {
-    running = undefined;
-    done.push(result);
-    if (task.part?.index === 0 || done.length > 1) onResult(result); // the first check is part of every part
-  };
-  for (let endings = 0; ; endings += 1) {
-    const judge = endings === 0 && ready !== undefined ? ready : await startJudge(execArgv);
-    judge.listen((message) => {
-      if ("started" in message) running = message.started;
-      else take(message.result);
-    });
-    try {
-      return (await judge.process.call("judge", { ...task, done: [...done] } satisfies JudgeTask)) as Judged;
-    } catch (error) {
-      if (!(error instanceof ProcessEnded) || running === undefined || endings === mostEndings) throw error;
-      take({ ...running, state: "fail", reason: "process-ended", saw: error.message, durationMs: 0 });
-    } finally {
-      await end(judge);
-    }
+/** The same order for the same seed. */
+function shuffled<T>(items: readonly T[], seed: number): T[] {
+  const mixed = [...items];
+  let state = seed >>> 0;
+  for (let index = mixed.length - 1; index > 0; index -= 1) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    const other = state % (index + 1);
+    [mixed[index], mixed[other]] = [mixed[other] as T, mixed[index] as T]; // both indexes are within the array
   }
-}
-
-async function startJudge(execArgv: readonly string[]): Promise<Judge> {
-  let listener = (_: JudgeNote): void => {};
-  const module = siblingModule("judge-process", import.meta.url);
-  const onNote = (message: unknown): void => listener(message as JudgeNote); // our own process's
-  const process = await startProcess({ module, execArgv, onNote });
-  return {
-    process,
-    listen(next) {
-      listener = next;
-    },
-  };
-}
-
-async function end({ process }: Judge): Promise<void> {
-  process.kill();
-  await process.ended;
+  return mixed;
 }
 
 /** Options that say what a process is to run, or that two of them cannot share: another one must not inherit them. */

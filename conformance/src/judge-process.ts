@@ -1,44 +1,50 @@
 /** A process that judges: time is replaced before the subject is loaded, and nothing of the caller's is around. */
 import { patchFileSystem } from "./backends/file-faults.ts";
+import type { Facts } from "./drive/facts.ts";
 import { allChecks } from "./families/index.ts";
-import { type Judged, type JudgeOptions, judge, plannedChecks } from "./judge.ts";
-import { note, serve } from "./process/rpc.ts";
+import { createJudge, type Judge, type JudgeOptions } from "./judge.ts";
+import { headingOf, type PlanOptions, plannedChecks } from "./plan.ts";
+import { serve } from "./process/rpc.ts";
 import type { CheckHeading, CheckResult } from "./result.ts";
+import type { Deviation } from "./subject/define.ts";
 import { loadSubject } from "./subject/load.ts";
 import { createKitClock, installGlobalTime, type TimeMode } from "./time/kit-clock.ts";
 
-/** What the parent is told while it waits. */
-export type JudgeNote = { readonly started: CheckHeading } | { readonly result: CheckResult };
-
-export type JudgeTask = Omit<JudgeOptions, "time" | "onResult" | "onStart"> & { readonly timeMode: TimeMode };
-
+/** What has to be known of a subject before it is judged. */
 export interface Look {
+  readonly name: string | undefined;
   readonly timeMode: TimeMode;
-  /** How many checks there are to run. */
-  readonly planned: number;
+  readonly deviations: readonly Deviation[];
+  /** The checks of the run. */
+  readonly planned: readonly CheckHeading[];
 }
 
+export type Case = Omit<JudgeOptions, "time"> & { readonly timeMode: TimeMode };
+
+let judge: Judge | undefined;
+
 serve({
-  async look(moduleUrl: string, options: Pick<JudgeOptions, "profile" | "only">): Promise<Look> {
+  /** Where its time is to be replaced, this process has loaded the subject too early to judge it. */
+  async look(moduleUrl: string, plan: PlanOptions): Promise<Look> {
     await patchFileSystem(); // a provider may take functions out of `node:fs` when it is loaded
-    const { time: timeMode, deviations = [] } = await loadSubject(moduleUrl);
+    const { name, time: timeMode, deviations = [] } = await loadSubject(moduleUrl);
     for (const { check } of deviations) {
       if (!allChecks.some(({ id }) => id === check)) throw new TypeError(`There is no check "${check}" (deviations).`);
     }
-    return { timeMode, planned: plannedChecks(options).length };
+    return { name, timeMode, deviations, planned: plannedChecks(plan).map(headingOf) };
   },
 
-  async judge({ timeMode, ...task }: JudgeTask): Promise<Judged> {
+  async meet({ timeMode, ...options }: Case): Promise<Facts> {
     if (timeMode === "global") installGlobalTime();
     await patchFileSystem();
-    const time = createKitClock(timeMode);
-    const subject = await loadSubject(task.moduleUrl);
-    const tell = (message: JudgeNote): void => note(message);
-    return judge(subject, {
-      ...task,
-      time,
-      onStart: (started) => tell({ started }),
-      onResult: (result) => tell({ result }),
-    });
+    const subject = await loadSubject(options.moduleUrl);
+    judge = await createJudge(subject, { ...options, time: createKitClock(timeMode) });
+    return judge.facts;
+  },
+
+  async try(id: string): Promise<CheckResult> {
+    const check = allChecks.find((each) => each.id === id);
+    if (judge === undefined || check === undefined) throw new TypeError("There is nobody to judge, or no such check.");
+    return judge.try(check);
   },
 });

@@ -1,14 +1,16 @@
-/** Judges one subject in this process: every check on a backend of its own, one after another, each blamed on whom it concerns. */
+/** Judges one subject in this process: each check on a backend of its own, each failure blamed on whom it concerns. */
 import type { Backend } from "./backend.ts";
 import { watchNetwork } from "./backends/net-guard.ts";
 import { Bench, type BenchOptions } from "./bench.ts";
 import { type Check, commonReasons, Verdict, Violation } from "./check.ts";
-import type { Profile } from "./clause.ts";
+import type { Facts } from "./drive/facts.ts";
 import { ProviderThrew } from "./drive/handle.ts";
-import { allChecks, clauseOf, families, firstCheck } from "./families/index.ts";
+import { clauseOf } from "./families/index.ts";
 import { missing } from "./needs.ts";
-import type { CheckHeading, CheckResult, Understanding } from "./result.ts";
-import type { Deviation, Subject } from "./subject/define.ts";
+import { headingOf } from "./plan.ts";
+import { ProviderProcesses } from "./process/provider-processes.ts";
+import type { CheckResult } from "./result.ts";
+import type { Subject } from "./subject/define.ts";
 import { survey, unknownFacts } from "./survey.ts";
 import type { KitClock } from "./time/kit-clock.ts";
 import { Hung, realNowMs } from "./time/wait.ts";
@@ -17,85 +19,26 @@ export interface JudgeOptions {
   /** From where the subject can be loaded again, in another process. */
   readonly moduleUrl: string;
   readonly time: KitClock;
-  readonly profile: Profile;
-  /** Default: all of it. */
-  readonly part?: Part;
-  /** Ids of checks, or of families. Default: all. A run of some never certifies. */
-  readonly only?: readonly string[] | undefined;
-  /** Shuffles the checks and feeds the random ones. */
+  /** Feeds the random checks. */
   readonly seed: number;
-  readonly onResult?: ((result: CheckResult) => void) | undefined;
-  /** Checks that need no more trying: those of an earlier process that ended. */
-  readonly done?: readonly CheckResult[] | undefined;
-  readonly onStart?: ((check: CheckHeading) => void) | undefined;
+  /** What is known of the provider already. Default: it is got to know first. */
+  readonly facts?: Facts | undefined;
 }
 
-/** A run can be shared out among processes, by families. The first check is part of every part. */
-export interface Part {
-  readonly index: number;
-  readonly count: number;
+export interface Judge {
+  readonly facts: Facts;
+  /** One at a time. Never fails: what goes wrong is the result. */
+  try(check: Check): Promise<CheckResult>;
 }
 
-export interface Judged {
-  readonly understanding: Understanding;
-  readonly deviations: readonly Deviation[];
-  readonly results: readonly CheckResult[];
+export async function createJudge(subject: Subject, options: JudgeOptions): Promise<Judge> {
+  const { moduleUrl, time, seed } = options;
+  const base = { subject, moduleUrl, time, seed, processes: new ProviderProcesses() };
+  const facts = options.facts ?? (await onBench({ ...base, facts: unknownFacts(subject) }, survey));
+  return { facts, try: (check) => resultOf(check, { ...base, facts }) };
 }
 
-/**
- * The checks of a run, or of a part of it. The first check always belongs to it.
- * @throws TypeError where `only` names what there is not.
- */
-export function plannedChecks({
-  profile,
-  only,
-  part,
-}: Pick<JudgeOptions, "profile" | "only" | "part">): readonly Check[] {
-  const isNamed = ({ id }: Check, name: string): boolean => id === name || id.startsWith(`${name}/`);
-  for (const name of only ?? []) {
-    if (!allChecks.some((check) => isNamed(check, name))) {
-      throw new TypeError(`There is no check or family "${name}" (only).`);
-    }
-  }
-  const { index, count } = part ?? { index: 0, count: 1 };
-  return families
-    .filter((_, place) => place === 0 || place % count === index) // the first family is the first check
-    .flatMap(({ checks }) => checks)
-    .filter(({ clause }) => profile === "strict" || clauseOf(clause).profile === "base")
-    .filter((check) => check === firstCheck || only === undefined || only.some((name) => isNamed(check, name)));
-}
-
-export async function judge(subject: Subject, options: JudgeOptions): Promise<Judged> {
-  const { moduleUrl, profile, seed, time, onResult, onStart, done = [] } = options;
-  const base = { subject, moduleUrl, time, seed };
-  const facts = await onBench({ ...base, facts: unknownFacts(subject) }, survey);
-  const planned = plannedChecks(options);
-  const others = planned.filter((check) => check !== firstCheck);
-  const results: CheckResult[] = [];
-  for (const check of [firstCheck, ...shuffled(others, seed)]) {
-    const first = results[0];
-    const blockedBy = first === undefined || first.state === "pass" ? undefined : first.check;
-    const before = done.find((result) => result.check === check.id);
-    if (before === undefined) onStart?.(headingOf(check));
-    const result = before ?? (await resultOf(check, { ...base, facts }, blockedBy));
-    results.push(result);
-    if (before === undefined) onResult?.(result);
-  }
-  const { capabilities, guesses, backend } = facts;
-  const name = subject.name ?? nameOf(moduleUrl);
-  return {
-    understanding: { name, profile, time: facts.time, backend, capabilities, guesses },
-    deviations: subject.deviations ?? [],
-    results,
-  };
-}
-
-function headingOf(check: Check): CheckHeading {
-  const { id, level, sentence } = clauseOf(check.clause);
-  return { check: check.id, clause: id, level, sentence };
-}
-
-async function resultOf(check: Check, options: BenchOptions, blockedBy: string | undefined): Promise<CheckResult> {
+async function resultOf(check: Check, options: BenchOptions): Promise<CheckResult> {
   const startedAt = realNowMs();
   const about = headingOf(check);
   const ended = (rest: Pick<CheckResult, "state"> & Partial<CheckResult>): CheckResult => ({
@@ -103,7 +46,6 @@ async function resultOf(check: Check, options: BenchOptions, blockedBy: string |
     ...rest,
     durationMs: Math.round(realNowMs() - startedAt),
   });
-  if (blockedBy !== undefined) return ended({ state: "blocked", blockedBy });
   const lacking = missing(check, options.facts);
   if (lacking !== undefined) return ended(lacking);
   return onBench(options, async (bench, backend, watch) => {
@@ -189,25 +131,4 @@ function nameOfError(error: unknown): string {
   const code = Reflect.get(Object(error), "code");
   const known = typeof name === "string" && /^[A-Za-z]{1,60}$/.test(name) ? name : `a ${typeof error}`;
   return typeof code === "string" && /^[A-Za-z_0-9]{1,40}$/.test(code) ? `${known} (${code})` : known;
-}
-
-function nameOf(moduleUrl: string): string {
-  return (
-    new URL(moduleUrl).pathname
-      .split("/")
-      .at(-1)
-      ?.replace(/\.\w+$/, "") ?? "subject"
-  );
-}
-
-/** The same order for the same seed. */
-function shuffled<T>(items: readonly T[], seed: number): readonly T[] {
-  const mixed = [...items];
-  let state = seed >>> 0;
-  for (let index = mixed.length - 1; index > 0; index -= 1) {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    const other = state % (index + 1);
-    [mixed[index], mixed[other]] = [mixed[other] as T, mixed[index] as T]; // both indexes are within the array
-  }
-  return mixed;
 }

@@ -14,8 +14,8 @@ const persons = new Map<string, Person>();
 
 serve({
   async open(...[options]: readonly unknown[]) {
-    const { moduleUrl, connection, facts, nowMs, ...rest } = options as Omit<RemoteOptions, "env">; // our parent's
-    if ((options as Omit<RemoteOptions, "env">).recordsEnvironment === true) environment = recordEnvironment();
+    const { moduleUrl, connection, facts, nowMs, ...rest } = options as RemoteOptions; // our parent's
+    if ((options as RemoteOptions).recordsEnvironment === true) environment = recordEnvironment();
     if (facts.time === "global") installGlobalTime(nowMs);
     const time = createKitClock(facts.time, nowMs);
     const subject = await loadSubject(moduleUrl);
@@ -35,6 +35,8 @@ serve({
   async close() {
     await handle?.close();
     await detach?.();
+    persons.clear();
+    [handle, detach] = [undefined, undefined];
   },
 });
 

@@ -12,7 +12,8 @@ import type {
   RecallOptions,
   Written,
 } from "../drive/person.ts";
-import { type ChildProcessHandle, RemoteError, siblingModule, startProcess } from "./rpc.ts";
+import { type Environment, type ProviderProcesses, startProviderProcess } from "./provider-processes.ts";
+import { type ChildProcessHandle, RemoteError } from "./rpc.ts";
 
 export interface RemoteOptions {
   readonly moduleUrl: string;
@@ -23,9 +24,15 @@ export interface RemoteOptions {
   /** The time there when it starts. */
   readonly nowMs: number;
   readonly ttlMs?: number;
-  readonly env?: Readonly<Record<string, string>>;
   /** Notes which variables the provider reads, from before it is loaded: see {@link RemoteHandle.environment}. */
   readonly recordsEnvironment?: boolean;
+}
+
+export interface ProcessChoice {
+  /** A process that may have served other checks. Default: one of its own. */
+  readonly from?: ProviderProcesses | undefined;
+  /** Variables that a process of its own has as well. */
+  readonly env?: Environment | undefined;
 }
 
 /** What can be done from another process: everything but waiting for a signal. */
@@ -43,15 +50,17 @@ export interface RemotePerson {
 
 export class RemoteHandle {
   readonly process: ChildProcessHandle;
+  readonly #from: ProviderProcesses | undefined;
+  #isClosed = false;
 
-  private constructor(process: ChildProcessHandle) {
+  private constructor(process: ChildProcessHandle, from: ProviderProcesses | undefined) {
     this.process = process;
+    this.#from = from;
   }
 
-  static async open({ env, ...options }: RemoteOptions): Promise<RemoteHandle> {
-    const module = siblingModule("provider-process", import.meta.url);
-    const process = await startProcess({ module, ...(env === undefined ? {} : { env }) });
-    const handle = new RemoteHandle(process);
+  static async open(options: RemoteOptions, { from, env }: ProcessChoice = {}): Promise<RemoteHandle> {
+    const process = from === undefined ? await startProviderProcess(env) : await from.take();
+    const handle = new RemoteHandle(process, from);
     try {
       await handle.#ask("create", process.call("open", options));
     } catch (error) {
@@ -83,12 +92,16 @@ export class RemoteHandle {
     return (await this.process.call("environment")) as readonly string[]; // of our own process
   }
 
-  /** Closes the provider and lets the process end. Fails where it does not: something keeps it open. */
+  /** Closes the provider. A process of its own ends; so does one in which that failed. */
   async close(): Promise<void> {
-    await this.process.call("close").catch(() => {}); // it may have been killed
-    this.process.disconnect();
-    this.process.kill("SIGKILL");
-    await this.process.ended;
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    const isDone = await this.process.call("close").then(
+      () => true,
+      () => false, // it may have been killed
+    );
+    if (isDone && this.#from !== undefined) this.#from.give(this.process);
+    else await this.kill();
   }
 
   /** Ends the process where it stands, as a power failure would. */

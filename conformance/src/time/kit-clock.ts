@@ -22,6 +22,8 @@ export interface KitClock {
   /** What a subject with injected time is given; under `global` and `real` the system's (which `global` replaces). */
   readonly clock: Clock;
   now(): number;
+  /** Whether anybody waits for time to pass; never under `real`. */
+  isAwaited(): boolean;
   /**
    * Moves time on and fires the timers it passes, in order, letting what they start run. After a thousand timers the rest
    * is one leap, in which each timer fires once at most.
@@ -70,6 +72,7 @@ const realClock: KitClock = {
   mode: "real",
   clock: systemClock,
   now: () => systemClock.now(),
+  isAwaited: () => false,
   advance: () => Promise.reject(new Error("Real time cannot be moved.")),
   drive: (call, { limitMs }) => settlesWithin(call, limitMs),
 };
@@ -98,6 +101,7 @@ function drivenClock(mode: "injected" | "global", time: FakeClock, clock: Clock)
     mode,
     clock,
     now: () => time.now,
+    isAwaited: () => nextTimer(time) !== undefined,
     async advance(byMs) {
       const target = time.now + byMs;
       await eventLoopTurn(); // a call that has only just begun starts its timers before time moves
