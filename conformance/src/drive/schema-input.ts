@@ -23,7 +23,17 @@ export function jsonSchemaOf(inputSchema: unknown): Readonly<Record<string, unkn
   }
 }
 
+/** The fields of schemas that were seen before: most providers make theirs once, and offer them every turn. */
+const knownFields = new WeakMap<object, readonly Field[]>();
+
 export function fieldsOf(inputSchema: unknown): readonly Field[] {
+  const schema = Object(inputSchema);
+  const fields = knownFields.get(schema) ?? readFields(inputSchema);
+  knownFields.set(schema, fields);
+  return fields;
+}
+
+function readFields(inputSchema: unknown): readonly Field[] {
   const { properties, required } = jsonSchemaOf(inputSchema);
   const names: readonly unknown[] = Array.isArray(required) ? required : [];
   return Object.entries(Object(properties)).map(([name, schema]) => ({

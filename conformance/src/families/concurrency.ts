@@ -55,7 +55,10 @@ const twoHandles = defineCheck({
       const person = bench.someone(one);
       if (!(await shareMemory(bench, [one, other], path))) bench.notApplicable("Two instances share no memory.");
       const memories = canariesOf(bench, 20);
-      const writes = memories.map((memory, index) => ({ memory, writer: person.again(index % 2 === 0 ? one : other) }));
+      const writes = memories.map((memory, index) => ({
+        memory,
+        writer: hurried(person, index % 2 === 0 ? one : other),
+      }));
       await writeAtOnce(bench, writes, path);
       if ((await missing(person, memories)) > 0) fail("lost", "Of 20 writes, one that had succeeded was not recalled.");
     }
@@ -75,7 +78,10 @@ const firstWrites = defineCheck({
       for (let scope = 0; scope < 4; scope += 1) {
         const person = bench.someone(one);
         const memories = canariesOf(bench, 2);
-        const writes = memories.map((memory, index) => ({ memory, writer: person.again(index === 0 ? one : other) }));
+        const writes = memories.map((memory, index) => ({
+          memory,
+          writer: hurried(person, index === 0 ? one : other),
+        }));
         await writeAtOnce(bench, writes, path);
         if ((await missing(person, memories)) > 0) fail("lost", "Of two first writes, one was not recalled.");
       }
@@ -168,6 +174,11 @@ export const concurrency: Family = defineFamily({
 interface Write {
   readonly memory: Canary;
   readonly writer: Person | RemotePerson;
+}
+
+/** Who waits for the other waits for time to pass. */
+function hurried(person: Person, handle: Handle): Person {
+  return person.again(handle, { hurried: true });
 }
 
 /** All at once. One that fails has said so, and comes again alone. */

@@ -32,6 +32,10 @@ import { correctParts, type ReferenceParts } from "./parts.ts";
 import { patientStore } from "./patient-store.ts";
 import type { RecordStore, StoredRecord } from "./record-store.ts";
 
+const textInput = z.strictObject({ text: z.string().min(1) });
+const queryInput = z.strictObject({ query: z.string().min(1) });
+const idInput = z.strictObject({ id: z.string().min(1) });
+
 export interface ReferenceOptions {
   readonly store: RecordStore;
   readonly clock: Clock;
@@ -165,17 +169,17 @@ export function referenceProvider(options: ReferenceOptions, parts: ReferencePar
       tools: async ({ memory }) => ({
         save_memory: defineTool({
           description: "Keep one lasting fact or preference.",
-          inputSchema: z.strictObject({ text: z.string().min(1) }),
+          inputSchema: textInput,
           execute: ({ text }, context) => save(memory, text, context),
         }),
         search_memories: defineTool({
           description: "Search what is remembered.",
-          inputSchema: z.strictObject({ query: z.string().min(1) }),
+          inputSchema: queryInput,
           execute: ({ query }, { abortSignal }) => search(memory.scope.key, query, abortSignal),
         }),
         forget_memory: defineTool({
           description: "Forget one memory by its id.",
-          inputSchema: z.strictObject({ id: z.string().min(1) }),
+          inputSchema: idInput,
           execute: ({ id }, { abortSignal }) => forget(memory.scope.key, id, abortSignal),
         }),
       }),
