@@ -137,7 +137,12 @@ export const deadlines: Family = defineFamily({
     {
       id: "deadlines/abort-error",
       flaw: "Ends its wait by aborting its own signal, and passes on what that throws.",
-      kills: { "deadlines/recall": "named-abort", "deadlines/tools": "named-abort", "deadlines/code": "no-code" },
+      kills: {
+        "deadlines/recall": "named-abort",
+        "deadlines/capture": "named-abort",
+        "deadlines/tools": "named-abort",
+        "deadlines/code": "no-code",
+      },
       spares: ["faults/recall", "aborting/during-hang"],
       parts: ({ asError }) => ({
         asError: (error) =>
@@ -166,6 +171,21 @@ export const deadlines: Family = defineFamily({
             return await asMethod(call);
           } catch (error) {
             if (call.name.startsWith("recall") && Object(error).code === "timeout") return null;
+            throw error;
+          }
+        }),
+    },
+    {
+      id: "deadlines/captured-in-time",
+      flaw: "Gives up a capture when its backend is too slow, and says nothing.",
+      kills: { "deadlines/capture": "swallowed" },
+      spares: ["faults/recall", "deadlines/recall"],
+      provider: (provider) =>
+        between(provider, async (call) => {
+          try {
+            return await asMethod(call);
+          } catch (error) {
+            if (call.name.startsWith("capture") && Object(error).code === "timeout") return undefined;
             throw error;
           }
         }),
