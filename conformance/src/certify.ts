@@ -78,9 +78,10 @@ export async function certify(module: URL | string, options: CertifyOptions = {}
     else for (const each of waiting) take({ ...each, state: "blocked", blockedBy: opened.check, durationMs: 0 });
     const { capabilities, guesses, backend } = facts;
     const understanding = { name, profile, time: timeMode, backend, capabilities, guesses };
+    const byPlan = planned.flatMap(({ check }) => results.filter((result) => result.check === check));
     const today = new Date().toISOString().slice(0, 10);
     const complete = only === undefined;
-    return { understanding, clauseSet, seed, ...verdict({ results, complete, deviations, today }) };
+    return { understanding, clauseSet, seed, ...verdict({ results: byPlan, complete, deviations, today }) };
   }
 }
 

@@ -13,6 +13,7 @@ export class JudgeWorker {
   #starting: Promise<ChildProcessHandle>;
   #case: Case | undefined;
   #endings = 0;
+  #isOver = false;
 
   /** Starts a process at once; whether that worked is seen by the first call. */
   constructor(execArgv: readonly string[]) {
@@ -38,7 +39,7 @@ export class JudgeWorker {
     try {
       return (await this.#call("try", heading.check)) as CheckResult;
     } catch (error) {
-      if (!(error instanceof ProcessEnded) || this.#endings === mostEndings) throw error;
+      if (!(error instanceof ProcessEnded) || this.#isOver || this.#endings === mostEndings) throw error;
       this.#endings += 1;
       await this.#restart();
       return { ...heading, state: "fail", reason: "process-ended", saw: error.message, durationMs: 0 };
@@ -46,6 +47,11 @@ export class JudgeWorker {
   }
 
   async end(): Promise<void> {
+    this.#isOver = true;
+    await this.#stop();
+  }
+
+  async #stop(): Promise<void> {
     const process = await this.#starting.catch(() => undefined);
     process?.kill();
     await process?.ended;
@@ -57,7 +63,7 @@ export class JudgeWorker {
   }
 
   async #restart(): Promise<void> {
-    await this.end();
+    await this.#stop();
     this.#starting = this.#start();
     if (this.#case !== undefined) await this.meet(this.#case);
   }

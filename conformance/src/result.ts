@@ -55,6 +55,7 @@ export interface Certificate {
   readonly clauseSet: number;
   /** Runs the same again. */
   readonly seed: number;
+  /** In the order of the clauses, whatever the order in which they were tried. */
   readonly results: readonly CheckResult[];
   /** Whether every check of the profile was up for its turn: a filtered run never certifies. */
   readonly complete: boolean;
