@@ -15,7 +15,14 @@ export type BackendKind = Connection["kind"];
 export type Fault = HttpFault | TcpFault | DirectoryFault;
 
 export type HttpFault =
-  | { readonly name: string; readonly kind: "status"; readonly status: number; readonly retryAfterSeconds?: number }
+  | {
+      readonly name: string;
+      readonly kind: "status";
+      readonly status: number;
+      readonly retryAfterSeconds?: number;
+      /** How Retry-After says it: as a number of seconds, or as the date when they are over. Default: seconds. */
+      readonly retryAfterAs?: "seconds" | "date";
+    }
   | {
       readonly name: string;
       readonly kind:

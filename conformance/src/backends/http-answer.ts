@@ -9,26 +9,30 @@ export interface WholeAnswer {
   readonly body: Buffer;
 }
 
+type StatusFault = Extract<HttpFault, { kind: "status" }>;
+
 // The kit may replace the globals later; a slow drip drips in real time all the same.
 const { setInterval, clearInterval } = globalThis;
 const dripMs = 3;
 
-/**
- * `serve` asks the service, which may commit something; whether it is called at all is part of the fault. `hold` is called
- * when there will be no answer until the fault is healed.
- */
+export interface AnswerParts {
+  /** Asks the service, which may commit something; whether it is called at all is part of the fault. */
+  readonly serve: () => Promise<WholeAnswer>;
+  /** Called when there will be no answer until the fault is healed. */
+  readonly hold: () => void;
+  readonly now: () => number;
+}
+
 export async function answerUnder(
   fault: HttpFault | undefined,
   response: ServerResponse,
-  serve: () => Promise<WholeAnswer>,
-  hold: () => void,
+  { serve, hold, now }: AnswerParts,
 ): Promise<void> {
   switch (fault?.kind) {
     case undefined:
       return sendWhole(response, await serve());
     case "status": {
-      const headers: Record<string, string> = { "content-type": "application/json" };
-      if (fault.retryAfterSeconds !== undefined) headers["retry-after"] = String(fault.retryAfterSeconds);
+      const headers = { "content-type": "application/json", ...retryAfter(fault, now()) };
       return send(response, fault.status, headers, '{"error":"injected fault"}');
     }
     case "wrong-type":
@@ -54,7 +58,13 @@ export async function answerUnder(
   }
 }
 
-/** Without keep-alive: a connection that idles from one check into the next would fail at a time of its own choosing. */
+function retryAfter({ retryAfterSeconds, retryAfterAs }: StatusFault, nowMs: number): Record<string, string> {
+  if (retryAfterSeconds === undefined) return {};
+  if (retryAfterAs !== "date") return { "retry-after": String(retryAfterSeconds) };
+  const text = (atMs: number): string => new Date(atMs).toUTCString();
+  return { date: text(nowMs), "retry-after": text(nowMs + retryAfterSeconds * 1_000) };
+}
+
 function send(response: ServerResponse, status: number, headers: Record<string, string>, body: string): void {
   response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) }).end(body);
 }

@@ -110,13 +110,14 @@ async function start(
       }
     }
 
-    await answerUnder(switchboard.next(), response, serve, () => {
+    const hold = (): void => {
       working.delete(response);
       response.once(
         "close",
         switchboard.hold(() => request.socket.destroy()),
       );
-    });
+    };
+    await answerUnder(switchboard.next(), response, { serve, hold, now });
   }
 
   await new Promise<void>((resolve, reject) => {

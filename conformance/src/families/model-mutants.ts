@@ -15,6 +15,19 @@ export const modelMutants: readonly Mutant[] = [
     }),
   },
   {
+    id: "model/numbers-by-count",
+    flaw: "Numbers memories by how many there are, and takes a number that it has seen for a repeat.",
+    kills: { "model/random-operations": "lost" },
+    spares: ["isolation/matrix", "replay/quiet", "forgetting/gone"],
+    store: (store) => ({
+      ...store,
+      async put(scope, record, signal) {
+        const count = (await store.list(scope, signal)).length;
+        return store.put(scope, { ...record, id: `memory-${count}` }, signal);
+      },
+    }),
+  },
+  {
     id: "model/write-undoes-forget",
     flaw: "Restores what it forgot last with the next write but one.",
     kills: { "model/random-operations": "back" },

@@ -83,6 +83,15 @@ export const recoveryMutants: readonly Mutant[] = [
     spares: ["recovery/bounded-retries", "faults/capture"],
     parts: ({ retryAfterMs }) => ({ retryAfterMs: (error) => retryAfterMs(error) / 1_000 }),
   },
+  {
+    id: "recovery/retry-after-as-number",
+    flaw: "Knows Retry-After as a number only, and waits for no date.",
+    kills: { "recovery/retry-after": "too-early" },
+    spares: ["recovery/bounded-retries", "faults/capture"],
+    parts: ({ retryAfterMs }) => ({
+      retryAfterMs: (error) => (Number.isNaN(Number(Object(error).retryAfter)) ? 0 : retryAfterMs(error)),
+    }),
+  },
 ];
 
 async function threeTimes<T>(call: () => Promise<T>): Promise<T> {

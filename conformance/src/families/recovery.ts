@@ -103,7 +103,7 @@ const retryAfter = defineCheck({
   clause: "MEM-RCV-05",
   title: "After a 429 with Retry-After nothing is sent before that time is over",
   needs: ["backend", "provider-time"],
-  reasons: { "too-early": "Retry-After is not read, or is taken for milliseconds." },
+  reasons: { "too-early": "Retry-After is not read, or is taken for milliseconds, or only where it is a number." },
   async run(bench, fail) {
     const fault = endingFaults(bench).find((each) => "retryAfterSeconds" in each);
     if (fault?.kind !== "status") return bench.notApplicable("This kind of backend has no Retry-After.");
@@ -112,16 +112,23 @@ const retryAfter = defineCheck({
     for (const name of operationsOf(bench, ["recall", "capture", "save"])) {
       const healthy = await ready(bench, handle, name);
       const usual = counted(await sentBy(bench, async () => healthy?.run()));
-      const operation = await ready(bench, handle, name);
-      bench.backend.inject(fault);
-      const sent = await sentBy(bench, () => attempt(bench, async () => operation?.run()));
-      await recover(bench);
-      const [first] = sent;
-      const early = sent.filter(({ atMs }) => atMs < (first?.atMs ?? 0) + waitMs);
-      // What is sent in the same instant may have been sent together; more than usual of a kind is one tried again.
-      const again = [...counted(early)].some(([summary, count]) => count > (usual.get(summary) ?? 1));
-      if (again || early.some(({ atMs }) => atMs > (first?.atMs ?? 0)))
-        fail("too-early", `The ${name} was tried again before the ${waitMs / 1_000} seconds were over.`);
+      for (const retryAfterAs of ["seconds", "date"] as const) {
+        const operation = await ready(bench, handle, name);
+        bench.backend.inject({ ...fault, retryAfterAs });
+        const sent = await sentBy(bench, () => attempt(bench, async () => operation?.run()));
+        await recover(bench);
+        const startMs = sent[0]?.atMs ?? 0;
+        // A date has no milliseconds.
+        const dueMs = retryAfterAs === "date" ? Math.floor((startMs + waitMs) / 1_000) * 1_000 : startMs + waitMs;
+        const early = sent.filter(({ atMs }) => atMs < dueMs);
+        // What is sent in the same instant may have been sent together; more than usual of a kind is one tried again.
+        const again = [...counted(early)].some(([summary, count]) => count > (usual.get(summary) ?? 1));
+        if (again || early.some(({ atMs }) => atMs > startMs))
+          fail(
+            "too-early",
+            `The ${name} was tried again before the ${waitMs / 1_000} s, told as ${retryAfterAs}, were over.`,
+          );
+      }
     }
   },
 });

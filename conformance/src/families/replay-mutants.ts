@@ -37,9 +37,19 @@ export const replayMutants: readonly Mutant[] = [
   {
     id: "replay/not-pinned",
     flaw: "Recalls anew whenever it is asked.",
-    kills: { "replay/interleaved": "differs", "replay/restart": "differs" },
+    kills: { "replay/interleaved": "nothing-first", "replay/restart": "differs" },
     spares: ["replay/quiet", "replay/forgotten-wins"],
     store: (store) => ({ ...store, pin: async (_scope, _operation, ids) => ids }),
+  },
+  {
+    id: "replay/nothing-is-not-pinned",
+    flaw: "Keeps what an operation recalled, unless that was nothing.",
+    kills: { "replay/interleaved": "nothing-first" },
+    spares: ["replay/quiet", "replay/restart"],
+    store: (store) => ({
+      ...store,
+      pin: async (scope, operation, ids, signal) => (ids.length === 0 ? ids : store.pin(scope, operation, ids, signal)),
+    }),
   },
   {
     id: "replay/pinned-in-memory",

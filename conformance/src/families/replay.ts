@@ -40,16 +40,21 @@ const quiet = defineCheck({
 const interleaved = defineCheck({
   id: "replay/interleaved",
   clause: "MEM-RPL-02",
-  title: "One operation recalls twice, and another memory is written in between",
+  title: "One operation recalls twice, and another memory, or the very first one, is written in between",
   needs: ["replay"],
   reasons: {
+    "nothing-first": "That an operation recalled nothing is not kept, so that a later memory changes it.",
     differs: "What an operation recalled is not kept, so that a later memory changes it.",
     stale: "What is kept for one operation is answered to every other one as well.",
   },
   async run(bench, fail) {
     const handle = await bench.open();
     const [person, memory, later] = [bench.someone(handle), bench.canary(), bench.canary()];
-    await person.write(memory.text);
+    const early = person.begin(memory.query);
+    const nothing = await person.recall(early);
+    await person.again().write(memory.text);
+    if (!isSame(nothing, await person.recall(early)))
+      fail("nothing-first", "After the first memory was written, the operation did not recall nothing any more.");
     const asking = await asked(bench, person, memory);
     await person.again().write(alsoAbout(memory, later));
     const again = await asking.recall();

@@ -53,9 +53,12 @@ export function directoryRecordStore({ root, now }: DirectoryOptions): RecordSto
     list,
     async put(scope, record) {
       const folder = folderOf(scope);
-      const all = await names(folder);
-      if (all.includes(`${digest(record.id)}.gone`)) return "gone";
-      return (await create(folder, `${record.id}.json`, JSON.stringify({ scope, record }))) ? "stored" : "known";
+      const isGone = async (): Promise<boolean> => (await names(folder)).includes(`${digest(record.id)}.gone`);
+      if (await isGone()) return "gone";
+      const isNew = await create(folder, `${record.id}.json`, JSON.stringify({ scope, record }));
+      if (!(await isGone())) return isNew ? "stored" : "known";
+      await orNone(unlink(join(folder, `${record.id}.json`))); // removed while it was being put back
+      return "gone";
     },
     async remove(scope, id) {
       const folder = folderOf(scope);

@@ -32,15 +32,19 @@ export function answerTo(table: RecordTable, operation: string, body: Readonly<R
 }
 
 /** A failed request, with what a retry has to know. Its message holds nothing of the request. */
-export class ServiceError extends Error {
+class ServiceError extends Error {
   readonly status: number;
-  readonly retryAfterMs: number;
+  /** As the service says it. */
+  readonly retryAfter: string;
+  /** When it said so, by its own clock. */
+  readonly answeredAt: string;
 
-  constructor(status: number, retryAfterMs: number) {
+  constructor(status: number, headers: Headers = new Headers()) {
     super("The record service refused.");
     this.name = "ServiceError";
     this.status = status;
-    this.retryAfterMs = retryAfterMs;
+    this.retryAfter = headers.get("retry-after") ?? "";
+    this.answeredAt = headers.get("date") ?? "";
   }
 }
 
@@ -61,10 +65,10 @@ export function httpRecordStore({
     });
     if (!response.ok) {
       await response.body?.cancel();
-      throw new ServiceError(response.status, Number(response.headers.get("retry-after") ?? 0) * 1_000);
+      throw new ServiceError(response.status, response.headers);
     }
     const answer: unknown = await response.json();
-    if (!Object.hasOwn(Object(answer), "result")) throw new ServiceError(502, 0);
+    if (!Object.hasOwn(Object(answer), "result")) throw new ServiceError(502);
     return Reflect.get(Object(answer), "result");
   };
   return {

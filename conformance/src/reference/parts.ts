@@ -50,6 +50,7 @@ export interface ReferenceParts {
   readonly timeoutMs: number;
   readonly retries: number;
   isTransient(error: unknown): boolean;
+  /** By Retry-After: seconds, or a date, which is compared with the clock of who says it. */
   retryAfterMs(error: unknown): number;
   /** What a failure becomes for the caller. */
   asError(error: unknown): Error;
@@ -106,7 +107,12 @@ export const correctParts: ReferenceParts = {
   retries: 2,
   isTransient: (error) =>
     error instanceof TypeError || [429, 500, 502, 503].includes(Number(Reflect.get(Object(error), "status"))),
-  retryAfterMs: (error) => Number(Reflect.get(Object(error), "retryAfterMs") ?? 0),
+  retryAfterMs: (error) => {
+    const { retryAfter = "", answeredAt = "" } = Object(error);
+    if (/^\d+$/.test(retryAfter)) return Number(retryAfter) * 1_000;
+    const waitMs = Date.parse(retryAfter) - Date.parse(answeredAt);
+    return Number.isNaN(waitMs) ? 0 : Math.max(0, waitMs);
+  },
   asError: (error) =>
     MemoryError.isInstance(error)
       ? error
