@@ -14,6 +14,7 @@ import { distinctOperations } from "./distinct-operations.ts";
 import { echoes } from "./echoes.ts";
 import { erasing } from "./erasing.ts";
 import { erasingMany } from "./erasing-many.ts";
+import { erasingOneScope } from "./erasing-one-scope.ts";
 import { expiry } from "./expiry.ts";
 import { faults } from "./faults.ts";
 import { forgetting } from "./forgetting.ts";
@@ -30,7 +31,9 @@ import { isolationOfKeys } from "./isolation-of-keys.ts";
 import { keyed } from "./keyed.ts";
 import { language } from "./language.ts";
 import { lateRepeats } from "./late-repeats.ts";
+import { longMemories } from "./long-memories.ts";
 import { maintenance } from "./maintenance.ts";
+import { maintenanceFaults } from "./maintenance-faults.ts";
 import { model } from "./model.ts";
 import { nearlyRightIds } from "./nearly-right-ids.ts";
 import { oneInstance } from "./one-instance.ts";
@@ -69,6 +72,8 @@ export const families: readonly Family[] = [
   maintenance,
   erasing,
   erasingMany,
+  erasingOneScope,
+  longMemories,
   shape,
   calling,
   hosting,
@@ -79,6 +84,7 @@ export const families: readonly Family[] = [
   privacy,
   construction,
   faults,
+  maintenanceFaults,
   recovery,
   deadlines,
   aborting,
