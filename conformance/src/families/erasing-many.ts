@@ -1,5 +1,5 @@
 /**
- * Erasing is tried on a handful of memories and meant for thousands. A delete that takes a page, a batch or whatever one
+ * Erasing and forgetting are tried on a handful of memories, and meant for thousands. A delete that takes a page, a batch or whatever one
  * request answers leaves the rest, and says that it is done.
  */
 import type { Bench } from "../bench.ts";
@@ -7,7 +7,7 @@ import { defineCheck } from "../check.ts";
 import { type Canary, holds } from "../drive/canary.ts";
 import type { Person, Reading } from "../drive/person.ts";
 import { defineFamily, type Family } from "../family.ts";
-import { withMaintenance } from "../reference/changed.ts";
+import { withMaintenance, withTool } from "../reference/changed.ts";
 
 const count = 130;
 const mostPages = 300;
@@ -15,10 +15,11 @@ const mostPages = 300;
 const many = defineCheck({
   id: "erasing/many",
   clause: "MEM-ERS-05",
-  title: `An erase of a scope with ${count} memories leaves none, and counts them all`,
+  title: `Among ${count} memories one can be forgotten, and an erase leaves none and counts them all`,
   needs: ["erase"],
   reasons: {
     left: "Only a page or a batch is erased: the rest is still shown, or held.",
+    "not-forgotten": "Only a page or a batch is searched for what is to be forgotten.",
     count: "The number is that of the last batch, or of the first, and not of all that was erased.",
   },
   async run(bench, fail) {
@@ -26,6 +27,9 @@ const many = defineCheck({
     const ann = bench.someone(await bench.open());
     const memories = Array.from({ length: count }, () => bench.canary());
     await writeAll(bench, ann, memories);
+    for (const memory of [memories[0], memories[count - 1]])
+      if (memory !== undefined && !(await isForgotten(bench, ann, memory)))
+        fail("not-forgotten", `Among ${count} memories, one could not be forgotten.`);
     const before = await listed(ann);
     if (before.length === 0) bench.untestable("There was nothing to erase.");
     const { erased, status } = await ann.maintain("erase", (maintenance, key) => maintenance.erase({ key }));
@@ -50,7 +54,8 @@ export const erasingMany: Family = defineFamily({
       id: "MEM-ERS-05",
       level: "MUST",
       profile: "base",
-      sentence: "An erase takes everything of the scope, however much there is, and counts all that it took.",
+      sentence:
+        "However much there is, each memory can be forgotten, and an erase takes everything of the scope and counts all that it took.",
       source: "P10",
     },
   ],
@@ -71,6 +76,19 @@ export const erasingMany: Family = defineFamily({
         })),
     },
     {
+      id: "forgetting/first-page",
+      flaw: "Looks for what is to be forgotten on the first page of records, which has a hundred.",
+      kills: { "erasing/many": "not-forgotten" },
+      spares: ["forgetting/gone", "erasing/nothing-left"],
+      provider: (provider, { store }) =>
+        withTool(provider, "forget_memory", (tool, { memory }) => ({
+          execute: async (input: { readonly id: string }, context) => {
+            const page = (await store.list(memory.scope.key, context.abortSignal)).slice(0, 100);
+            return page.some(({ id }) => id === input.id) ? tool.execute(input as never, context) : { removed: false };
+          },
+        })),
+    },
+    {
       id: "erasing/counts-last-page",
       flaw: "Erases page by page, and answers the count of the last.",
       kills: { "erasing/many": "count" },
@@ -85,6 +103,16 @@ export const erasingMany: Family = defineFamily({
     },
   ],
 });
+
+/** Whether it is, or could not be tried: the kit cannot name a memory that it is not shown. */
+async function isForgotten(bench: Bench, person: Person, memory: Canary): Promise<boolean> {
+  const { forgetTool = "", forgetHow } = bench.facts;
+  if (forgetHow === undefined || !(await person.knows(memory))) return true;
+  const target = (await person.forgetInputs(memory)).find(({ how }) => how === forgetHow);
+  if (target === undefined) return true;
+  await bench.outcome(() => person.call(forgetTool, target.input));
+  return !(await person.knows(memory));
+}
 
 /** In one import; one by one where that does not work. What is refused, for whatever limit, is left out. */
 async function writeAll(bench: Bench, person: Person, memories: readonly Canary[]): Promise<void> {
