@@ -22,6 +22,7 @@ import { framing } from "./framing.ts";
 import { freshness } from "./freshness.ts";
 import { hosting } from "./hosting.ts";
 import { idempotency } from "./idempotency.ts";
+import { importedExpiry } from "./imported-expiry.ts";
 import { importing } from "./importing.ts";
 import { interruptedForgetting } from "./interrupted-forgetting.ts";
 import { isolation } from "./isolation.ts";
@@ -90,6 +91,7 @@ export const families: readonly Family[] = [
   aborting,
   stopping,
   expiry,
+  importedExpiry,
   bounds,
   framing,
   recalledText,
