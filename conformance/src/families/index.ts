@@ -56,6 +56,7 @@ import { toolAnswers } from "./tool-answers.ts";
 import { toolCalls } from "./tool-calls.ts";
 import { toolMaps } from "./tool-maps.ts";
 import { tools } from "./tools.ts";
+import { withinATurn } from "./within-a-turn.ts";
 
 export const families: readonly Family[] = [
   remembering,
@@ -103,6 +104,7 @@ export const families: readonly Family[] = [
   replay,
   keyed,
   retracting,
+  withinATurn,
   concurrency,
   processes,
   importing,
