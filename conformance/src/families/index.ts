@@ -10,6 +10,7 @@ import { capturing } from "./capturing.ts";
 import { concurrency } from "./concurrency.ts";
 import { construction } from "./construction.ts";
 import { deadlines } from "./deadlines.ts";
+import { distantRepeats } from "./distant-repeats.ts";
 import { distinctOperations } from "./distinct-operations.ts";
 import { echoes } from "./echoes.ts";
 import { erasing } from "./erasing.ts";
@@ -100,6 +101,7 @@ export const families: readonly Family[] = [
   idempotency,
   distinctOperations,
   lateRepeats,
+  distantRepeats,
   toolCalls,
   replay,
   keyed,
