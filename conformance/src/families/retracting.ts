@@ -7,12 +7,11 @@ import { defineCheck, type Fail } from "../check.ts";
 import type { Canary } from "../drive/canary.ts";
 import type { Turn } from "../drive/contexts.ts";
 import { Hosted } from "../drive/hosted.ts";
+import { userMessage } from "../drive/messages.ts";
 import type { Person, Recalled } from "../drive/person.ts";
 import { recordsOf } from "../drive/recalled-after.ts";
 import { defineFamily, type Family } from "../family.ts";
-import { correctParts } from "../reference/parts.ts";
-import { answering } from "../reference/standing-before.ts";
-import { splitFrame } from "./keyed.ts";
+import { retractingMutants } from "./retracting-mutants.ts";
 
 const emptied = {
   unkeyed: "What was shown had no id, so that no later message can take its place.",
@@ -91,6 +90,37 @@ const inAHost = defineCheck({
   },
 });
 
+const longChat = defineCheck({
+  id: "retracting/long-chat",
+  clause: "MEM-RTR-04",
+  title: "A session goes on for 200 messages after it was shown a memory, which is then forgotten or erased",
+  needs: ["current"],
+  reasons: emptied,
+  async run(bench, fail) {
+    const { forgetHow, maintenance, capabilities } = bench.facts;
+    const handle = await bench.open();
+    const ways: readonly Way[] = [
+      ...(forgetHow === undefined ? [] : [(person: Person, ...memory: Saved) => person.again().forget(...memory)]),
+      ...(maintenance && capabilities.erase === "immediate" ? [(person: Person) => person.erase()] : []),
+    ];
+    if (ways.length === 0) bench.notApplicable("Nothing that it remembers can be removed at once.");
+    const elsewhere = handle.person({ scope: bench.canary().word, slot: "elsewhere" });
+    const others = bench.canary();
+    await elsewhere.write(others.text);
+    const ofOthers = recordsOf(await elsewhere.recall(others.query));
+    for (const remove of ways) {
+      for (const before of [[], longTalk(ofOthers).slice(0, 30)]) {
+        const [ann, memory] = [bench.someone(handle), bench.canary()];
+        const { result } = await ann.write(memory.text);
+        const shown = await showing(ann, memory, fail);
+        await remove(ann, memory, result);
+        const history = [...before, ...shown.next.history, ...longTalk(ofOthers)];
+        mustReplace(await ann.recall({ ...shown.next, history }), shown, memory, fail);
+      }
+    }
+  },
+});
+
 export const retracting: Family = defineFamily({
   name: "retracting",
   clauses: [
@@ -116,67 +146,21 @@ export const retracting: Family = defineFamily({
       sentence: "In a host, the first prompt after a memory was forgotten does not hold it.",
       source: "P8, P10, H1, E6.6",
     },
-  ],
-  checks: [afterForget, afterErase, inAHost],
-  mutants: [
     {
-      id: "retracting/silent-when-emptied",
-      flaw: "Recalls nothing once nothing is left, whatever it said before.",
-      kills: {
-        "retracting/after-forget": "silent",
-        "retracting/after-erase": "silent",
-      },
-      spares: ["keyed/ids", "keyed/compaction"],
-      provider: (provider) =>
-        answering(provider, (result, { memory: { slot } }) =>
-          result?.messages[0]?.content === correctParts.emptyFrame(slot) ? null : result,
-        ),
-    },
-    {
-      id: "retracting/remembers-whom-it-told",
-      flaw: "Keeps in its process which sessions it has spoken to, instead of reading the history.",
-      kills: { "retracting/after-forget": "silent" },
-      spares: ["keyed/ids", "retracting/after-erase", "retracting/in-a-host"],
-      provider: (provider) => {
-        const spokenTo = new Set<string>();
-        return answering(provider, (result, { memory: { slot }, session }) => {
-          if (result?.messages[0]?.content === correctParts.emptyFrame(slot))
-            return spokenTo.has(session.id) ? result : null;
-          if (result !== null) spokenTo.add(session.id);
-          return result;
-        });
-      },
-    },
-    {
-      id: "retracting/a-message-a-memory",
-      flaw: "Recalls each memory under its own id, and never again once it is forgotten.",
-      kills: {
-        "retracting/after-forget": "left-standing",
-        "retracting/in-a-host": "still-in-prompt",
-      },
-      spares: ["keyed/ids", "keyed/compaction"],
-      provider: (provider) =>
-        answering(
-          provider,
-          (result) => result && { messages: result.messages.flatMap((message) => splitFrame(message, (line) => line)) },
-        ),
-    },
-    {
-      id: "retracting/caches-recall",
-      flaw: "Goes on recalling in a session what it recalled there first.",
-      kills: { "retracting/after-forget": "still-recalled", "retracting/after-erase": "still-recalled" },
-      spares: ["keyed/ids", "keyed/compaction"],
-      provider: (provider) => {
-        const cache = new Map<string, unknown>();
-        return answering(provider, (result, { session, memory }) => {
-          const key = `${session.id} ${memory.scope.key}`;
-          if (!cache.has(key)) cache.set(key, result);
-          return cache.get(key);
-        });
-      },
+      id: "MEM-RTR-04",
+      level: "MUST",
+      profile: "base",
+      sentence:
+        "So it is however long ago in the session the memory was shown, and whatever other slots were shown since.",
+      source: "P8, P10, E6.6",
     },
   ],
+  checks: [afterForget, afterErase, inAHost, longChat],
+  mutants: retractingMutants,
 });
+
+type Saved = readonly [memory: Canary, saved: unknown];
+type Way = (person: Person, ...memory: Saved) => Promise<unknown>;
 
 interface Shown {
   readonly messages: readonly MemoryRecallMessage[];
@@ -197,6 +181,24 @@ async function showing(person: Person, memory: Canary, fail: Fail<keyof typeof e
     { role: "assistant", content: "That is known." },
   ];
   return { messages, next: { ...person.begin(memory.query), history } };
+}
+
+/** 200 messages, of people, tools and another slot, which speaks last. */
+function longTalk(ofOthers: readonly ModelMessage[]): readonly ModelMessage[] {
+  const rounds = Array.from({ length: 40 }, (_, round): readonly ModelMessage[] => {
+    const call = { toolCallId: `call-${round}`, toolName: "calendar" };
+    return [
+      userMessage(`And what is there on day ${round}?`),
+      { role: "assistant", content: [{ type: "tool-call", ...call, input: { day: round } }] },
+      {
+        role: "tool",
+        content: [{ type: "tool-result", ...call, output: { type: "json", value: { meetings: round } } }],
+      },
+      { role: "assistant", content: `There are ${round} meetings.` },
+      ofOthers[round % ofOthers.length] ?? userMessage("Thank you."),
+    ];
+  });
+  return rounds.flat();
 }
 
 function mustReplace(
