@@ -9,6 +9,7 @@ import { capabilities } from "./capabilities.ts";
 import { capturing } from "./capturing.ts";
 import { concurrency } from "./concurrency.ts";
 import { construction } from "./construction.ts";
+import { damaged } from "./damage.ts";
 import { deadlines } from "./deadlines.ts";
 import { distantRepeats } from "./distant-repeats.ts";
 import { distinctOperations } from "./distinct-operations.ts";
@@ -89,6 +90,7 @@ export const families: readonly Family[] = [
   faults,
   maintenanceFaults,
   recovery,
+  damaged,
   deadlines,
   aborting,
   stopping,
