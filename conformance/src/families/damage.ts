@@ -30,13 +30,17 @@ const reading = defineCheck({
     nothing: "What cannot be read is taken for a memory that is empty.",
   },
   async run(bench, fail) {
-    for (const change of [unreadable, cutInHalf]) {
+    for (const { change, place } of [
+      { change: unreadable, place: 0 },
+      { change: unreadable, place: -1 },
+      { change: cutInHalf, place: 0 },
+    ]) {
       const { ann, memories, query } = await remembering(bench);
       const whole = new Map<string, string>();
       const before = await bench.open();
       for (const [path, read] of readPaths(ann.again(before), query)) whole.set(path, await read());
       await before.close();
-      const [file] = await filesHolding(bench, memories, []);
+      const file = (await filesHolding(bench, memories, [])).at(place);
       // Half of a text may be all that somebody wrote; half of a JSON document never is.
       if (file === undefined || (change === cutInHalf && !isJson(file))) continue;
       await damage(file, change);
@@ -76,8 +80,9 @@ const erase = defineCheck({
     let erased = 0;
     for (const change of [garbledStart, cutEnd]) {
       for (const isUsed of [false, true]) {
-        const { ann, memories, query } = await remembering(bench);
-        await damageAll(bench, memories, change);
+        const told = await remembering(bench);
+        const { ann, memories, query } = told;
+        await damageAll(bench, told, change);
         const held = await wordsHeld(bench, memories);
         if (held.length === 0) continue;
         const there = ann.again(await bench.open());
@@ -106,10 +111,10 @@ const others = defineCheck({
   },
   async run(bench, fail) {
     for (const change of [unreadable, garbledStart]) {
-      const { ann, memories, query } = await remembering(bench);
-      const [ben, kept, next] = [bench.someone(await bench.open()), bench.canary(), bench.canary()];
-      await ben.write(kept.text);
-      await damageAll(bench, memories, change, [kept]);
+      const told = await remembering(bench);
+      const { ann, ben, kept, query } = told;
+      const next = bench.canary();
+      await damageAll(bench, told, change);
       const there = ann.again(await bench.open());
       await use(bench, there, query);
       await bench.outcome(() => there.erase());
@@ -161,25 +166,26 @@ interface Remembering {
   readonly memories: readonly Canary[];
   /** About all of them. */
   readonly query: string;
+  /** What somebody else told. */
+  readonly kept: Canary;
+  readonly ben: Person;
 }
 
-/** Somebody new with a few memories, told to an instance that is closed by now. */
+/** Two who are new, with what they told an instance that is closed by now. */
 async function remembering(bench: Bench): Promise<Remembering> {
+  if (bench.facts.backend !== "directory") bench.notApplicable("It keeps no files.");
   const handle = await bench.open();
   const ann = bench.someone(handle);
   const memories = [bench.canary(), bench.canary(), bench.canary()];
   for (const { text } of memories) await ann.write(text);
+  const [ben, kept] = [bench.someone(handle), bench.canary()];
+  await ben.write(kept.text);
   await handle.close();
-  return { ann, memories, query: memories.map(({ query }) => query).join(" ") };
+  return { ann, memories, query: memories.map(({ query }) => query).join(" "), ben, kept };
 }
 
-async function damageAll(
-  bench: Bench,
-  memories: readonly Canary[],
-  change: Damage,
-  ofOthers: readonly Canary[] = [],
-): Promise<void> {
-  for (const file of await filesHolding(bench, memories, ofOthers)) await damage(file, change);
+async function damageAll(bench: Bench, { memories, kept }: Remembering, change: Damage): Promise<void> {
+  for (const file of await filesHolding(bench, memories, [kept])) await damage(file, change);
 }
 
 /** Reads and writes, as far as that can be done; it may set aside what it cannot read, or begin anew. */
