@@ -39,8 +39,7 @@ const capture = defineCheck({
   reasons,
   async run(bench, fail) {
     const { person, gone } = await removedFrom(bench, "capture");
-    for (let count = 1; count <= distance; count += 1)
-      await bench.outcome(() => person.write(`Note ${count}.`, { path: "capture" }));
+    await otherTurns(bench, person);
     await mustStayGone(bench, { person, gone, fail });
   },
 });
@@ -67,13 +66,13 @@ export const distantRepeats: Family = defineFamily({
   mutants: [
     {
       id: "distant-repeats/latest-removals",
-      flaw: "Knows the latest 20 that it removed.",
-      kills: { "distant-repeats/tool": "back" },
+      flaw: "Knows the latest 8 that it removed.",
+      kills: { "distant-repeats/tool": "back", "distant-repeats/capture": "back" },
       spares: ["tool-calls/after-forget", "late-repeats/after-forget", "erasing/late-repeat"],
       store: (store) => {
         const removed: string[] = [];
         return {
-          ...forgetful(store, (scope, id) => removed.lastIndexOf(`${scope} ${id}`) >= removed.length - 20),
+          ...forgetful(store, (scope, id) => removed.lastIndexOf(`${scope} ${id}`) >= removed.length - 8),
           async remove(scope, id, signal) {
             const answer = await store.remove(scope, id, signal);
             if (answer) removed.push(`${scope} ${id}`);
@@ -154,6 +153,16 @@ async function otherCalls(bench: Bench, person: Person): Promise<void> {
     if (tool === undefined || known === undefined) continue;
     await bench.outcome(() => person.call(tool.name, known.input));
     calls += 1;
+  }
+}
+
+/** Turns, some of which are forgotten again. */
+async function otherTurns(bench: Bench, person: Person): Promise<void> {
+  for (let count = 1; count <= distance; count += 1) {
+    const memory = bench.canary();
+    await bench.outcome(() => person.write(`${memory.topic} ${memory.word}`, { path: "capture" }));
+    if (count % 5 === 0 && bench.facts.forgetHow !== undefined)
+      await bench.outcome(() => person.again().forget(memory));
   }
 }
 
