@@ -16,7 +16,7 @@ export const cutInHalf: Damage = (bytes) => bytes.subarray(0, Math.floor(bytes.l
 export const garbledStart: Damage = (bytes) => Buffer.concat([Buffer.alloc(16, 0xff), bytes.subarray(16)]);
 export const cutEnd: Damage = (bytes) => bytes.subarray(0, -8);
 
-interface StoredFile {
+export interface StoredFile {
   readonly path: string;
   readonly bytes: Buffer;
 }

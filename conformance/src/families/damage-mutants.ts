@@ -1,5 +1,5 @@
 /** Providers that do the wrong thing about files that were damaged. */
-import { readdir, readFile, rename, rm } from "node:fs/promises";
+import { copyFile, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Connection } from "../backend.ts";
 import type { Mutant } from "../family.ts";
@@ -23,6 +23,16 @@ export const damageMutants: readonly Mutant[] = [
     spares: ["damage/others", "erasing/nothing-left"],
     backend: "directory",
     store: (store) => ({ ...store, list: (scope, signal) => store.list(scope, signal).catch(() => []) }),
+  },
+  {
+    id: "damage/keeps-a-copy",
+    flaw: "Copies a file that it cannot read, fails, and leaves the copy where it is for good.",
+    kills: { "damage/erase": "left" },
+    spares: ["damage/reading", "damage/others", "erasing/nothing-left"],
+    backend: "directory",
+    store: mended(async ({ damaged }) => {
+      for (const path of damaged) await copyFile(path, `${path}.damaged`);
+    }),
   },
   {
     id: "damage/clears-the-store",

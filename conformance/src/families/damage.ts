@@ -14,6 +14,7 @@ import {
   garbledStart,
   isJson,
   readPaths,
+  type StoredFile,
   unreadable,
 } from "../drive/damaged-files.ts";
 import type { Person } from "../drive/person.ts";
@@ -70,7 +71,7 @@ const reading = defineCheck({
 const erase = defineCheck({
   id: "damage/erase",
   clause: "MEM-DMG-02",
-  title: "A person is erased whose files are damaged, and were perhaps set aside",
+  title: "A person is erased whose files are damaged, were perhaps set aside, and perhaps put back from a backup",
   needs: ["erase", "backend", "durable"],
   reasons: {
     left: "The damaged file, or a copy that was set aside, outlives the erase, which says that it is done.",
@@ -79,14 +80,20 @@ const erase = defineCheck({
     if (bench.facts.capabilities.erase === "requested") bench.notApplicable("Its service erases later, as declared.");
     let erased = 0;
     for (const change of [garbledStart, cutEnd]) {
-      for (const isUsed of [false, true]) {
+      for (const since of ["damaged", "used", "put back"] as const) {
         const told = await remembering(bench);
         const { ann, memories, query } = told;
-        await damageAll(bench, told, change);
+        const files = await damageAll(bench, told, change);
         const held = await wordsHeld(bench, memories);
         if (held.length === 0) continue;
         const there = ann.again(await bench.open());
-        if (isUsed) await use(bench, there, query);
+        if (since !== "damaged") await use(bench, there, query);
+        if (since === "put back") {
+          for (const file of files) await damage(file, (bytes) => bytes);
+          const outcome = await bench.outcome(() => there.recalls(query));
+          const isUsedAgain = outcome.state === "fulfilled" && held.some(({ word }) => outcome.value.includes(word));
+          if (!isUsedAgain) continue;
+        }
         const outcome = await bench.outcome(() =>
           there.maintain("erase", (maintenance, key) => maintenance.erase({ key })),
         );
@@ -184,8 +191,15 @@ async function remembering(bench: Bench): Promise<Remembering> {
   return { ann, memories, query: memories.map(({ query }) => query).join(" "), ben, kept };
 }
 
-async function damageAll(bench: Bench, { memories, kept }: Remembering, change: Damage): Promise<void> {
-  for (const file of await filesHolding(bench, memories, [kept])) await damage(file, change);
+/** Answers the files as they were. */
+async function damageAll(
+  bench: Bench,
+  { memories, kept }: Remembering,
+  change: Damage,
+): Promise<readonly StoredFile[]> {
+  const files = await filesHolding(bench, memories, [kept]);
+  for (const file of files) await damage(file, change);
+  return files;
 }
 
 /** Reads and writes, as far as that can be done; it may set aside what it cannot read, or begin anew. */
