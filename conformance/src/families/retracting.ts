@@ -151,7 +151,7 @@ export const retracting: Family = defineFamily({
       level: "MUST",
       profile: "base",
       sentence:
-        "So it is however long ago in the session the memory was shown, and whatever other slots were shown since.",
+        "Once a memory is forgotten or erased, a session is answered another message under its id, however long ago it was shown it and whatever other slots have said since.",
       source: "P8, P10, E6.6",
     },
   ],

@@ -108,7 +108,8 @@ export const withinATurn: Family = defineFamily({
       id: "MEM-TRN-02",
       level: "MUST",
       profile: "base",
-      sentence: "So it is when another instance forgot it, or when the scope was erased.",
+      sentence:
+        "Nor does it hold what another instance forgot since the turn began, or what an erase took, and it takes the place of what did.",
       source: "P8, P10, P4, E8.5",
     },
     {
