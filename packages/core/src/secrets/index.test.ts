@@ -44,6 +44,11 @@ describe("inspect", () => {
     ["a word joiner", "\u2060"],
     ["a byte order mark", "\uFEFF"],
     ["a soft hyphen", "\u00AD"],
+    ["a tag character", "\u{E0061}"],
+    ["NUL", "\u0000"],
+    ["an escape character", "\u001B"],
+    ["a delete character", "\u007F"],
+    ["a C1 control character", "\u0090"],
   ])("finds a token broken by %s, at its place in the original text", (_, character) => {
     const broken = `${githubToken.slice(0, 2)}${character}${githubToken.slice(2, 20)}${character}${githubToken.slice(20)}`;
     const text = `caf\u00E9 ${character}${broken} end`;

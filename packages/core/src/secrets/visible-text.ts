@@ -1,6 +1,7 @@
 /**
- * A secret can be split by characters that nobody sees (zero-width spaces, soft hyphens, joiners). Rules look at the text
- * without them; positions are mapped back to the text as it came.
+ * A secret can be split by characters that nobody sees (zero-width spaces, soft hyphens, joiners, control characters), and is
+ * whole again where somebody drops them. Rules look at the text without them; positions are mapped back to the text as it
+ * came.
  */
 
 export interface VisibleText {
@@ -12,8 +13,9 @@ export interface VisibleText {
   };
 }
 
-// Unicode's own list, rather than ours, of characters that show nothing.
-const invisible = /\p{Default_Ignorable_Code_Point}+/gu;
+// Unicode's own list, rather than ours, of characters that show nothing, and the control characters that are no space.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is left out
+const invisible = /[\p{Default_Ignorable_Code_Point}\u0000-\u0008\u000e-\u001b\u007f-\u0084\u0086-\u009f]+/gu;
 
 /** The text without invisible characters, or `undefined` when it has none. */
 export function visibleText(text: string): VisibleText | undefined {
