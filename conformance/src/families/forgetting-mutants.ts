@@ -23,7 +23,7 @@ export const forgettingMutants: readonly Mutant[] = [
   {
     id: "forgetting/text-of-everybody",
     flaw: "Removes the text, whosever it is.",
-    kills: { "forgetting/gone": "took-anothers" },
+    kills: { "forgetting/gone": "took-anothers", "isolation/same-text": "took-anothers" },
     spares: ["isolation/matrix", "forgetting/save-again", "forgetting/duplicates"],
     store: (store) => ({
       ...store,

@@ -21,6 +21,8 @@ const gone = defineCheck({
       "The tool removes nothing, or from one index of several. Or the kit calls it wrongly: see tools.forget.",
     "took-another": "It removes more of the scope than was asked for.",
     "took-anothers": "It removes by text or id without the scope.",
+    "not-kept":
+      "It is not the tool: what one person wrote is taken for a repeat of the same text of another's, or takes its place.",
   },
   async run(bench, fail) {
     const handle = await bench.open();
@@ -29,6 +31,11 @@ const gone = defineCheck({
     const { result } = await ann.write(memory.text);
     await ann.write(kept.text);
     await ben.write(memory.text);
+    if (!(await ben.knows(memory)) || !(await ann.knows(memory)))
+      fail(
+        "not-kept",
+        "When two had written the same text, one of them did not find it, before anything was forgotten.",
+      );
     await ann.forget(memory, result);
     const path = pathShowing(await ann.readings(memory.query), memory.word);
     if (path !== undefined) fail("still-there", `Its ${path} showed what had been forgotten.`);

@@ -29,7 +29,9 @@ import { importing } from "./importing.ts";
 import { interruptedForgetting } from "./interrupted-forgetting.ts";
 import { isolation } from "./isolation.ts";
 import { isolationAtOnce } from "./isolation-at-once.ts";
+import { isolationByCursor } from "./isolation-by-cursor.ts";
 import { isolationById } from "./isolation-by-id.ts";
+import { isolationOfEqualIds } from "./isolation-of-equal-ids.ts";
 import { isolationOfKeys } from "./isolation-of-keys.ts";
 import { keyed } from "./keyed.ts";
 import { language } from "./language.ts";
@@ -49,8 +51,10 @@ import { recovery } from "./recovery.ts";
 import { remembering, remembers } from "./remembering.ts";
 import { replay } from "./replay.ts";
 import { retracting } from "./retracting.ts";
+import { sameTexts } from "./same-text.ts";
 import { secrets } from "./secrets.ts";
 import { secretsInDepth } from "./secrets-in-depth.ts";
+import { secretsInPieces } from "./secrets-in-pieces.ts";
 import { shape } from "./shape.ts";
 import { steadyRecall } from "./steady-recall.ts";
 import { stopping } from "./stopping.ts";
@@ -66,6 +70,9 @@ export const families: readonly Family[] = [
   isolationOfKeys,
   isolationById,
   isolationAtOnce,
+  isolationOfEqualIds,
+  isolationByCursor,
+  sameTexts,
   partitions,
   tools,
   toolMaps,
@@ -118,6 +125,7 @@ export const families: readonly Family[] = [
   model,
   secrets,
   secretsInDepth,
+  secretsInPieces,
 ];
 
 export const firstCheck: Check = remembers;

@@ -6,7 +6,7 @@ import { MemoryError, type MemoryRecallResult } from "@keepsake/core";
 import { defineCheck } from "../check.ts";
 import { madeUpInput } from "../drive/made-up-id.ts";
 import type { Person } from "../drive/person.ts";
-import { answersTo, pathShowing } from "../drive/shown.ts";
+import { answersTo, leakIn, pathShowing } from "../drive/shown.ts";
 import { defineFamily, type Family } from "../family.ts";
 import { withCapture, withRecall, withTool } from "../reference/changed.ts";
 import type { Outcome } from "../time/kit-clock.ts";
@@ -65,6 +65,8 @@ const operationIds = defineCheck({
   reasons: {
     "not-kept":
       "What was done is remembered by the ids of the host alone: the second scope's write is taken for a repeat.",
+    "written-elsewhere":
+      "Tools, or places to write to, are kept by the ids of the host alone: the second scope's write goes to the first one.",
     "other-scope": "What was recalled is kept by operationId alone, and answered to whoever comes with the same one.",
   },
   async run(bench, fail) {
@@ -75,6 +77,16 @@ const operationIds = defineCheck({
         await handle.person({ scope, session: "the session" }).write(memory.text, { path, callId: "call_0" });
       }
       const query = told.map(({ memory }) => memory.query).join(" ");
+      const stored = [];
+      for (const { scope, memory } of told) {
+        const person = handle.person({ scope });
+        stored.push({ person, memory, all: await person.readings(query) });
+      }
+      if (leakIn(stored) !== undefined)
+        fail(
+          "written-elsewhere",
+          `Of two scopes that wrote by ${path} under the same ids, one holds what the other wrote.`,
+        );
       for (const { scope, memory } of told) {
         const person = handle.person({ scope, session: "a later session" });
         if (bench.facts.capabilities.freshness === "previous-turn") await person.say(query);

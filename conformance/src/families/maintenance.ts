@@ -156,7 +156,7 @@ const scopesListed = defineCheck({
 const badInput = defineCheck({
   id: "maintenance/bad-input",
   clause: "MEM-MNT-05",
-  title: "A cursor of another list, and a limit that is no positive whole number, are refused",
+  title: "A cursor that it never gave, and a limit that is no positive whole number, are refused",
   needs: ["maintenance"],
   reasons: {
     cursor: "A cursor that is not known is taken for the start or the end, so that a loop repeats or loses a page.",
@@ -215,7 +215,7 @@ export const maintenance: Family = defineFamily({
       id: "MEM-MNT-05",
       level: "SHOULD",
       profile: "base",
-      sentence: "list() refuses a cursor that is not its own and a limit that is no positive whole number.",
+      sentence: "list() refuses a cursor that it never gave and a limit that is no positive whole number.",
       source: "P15, P18",
     },
   ],

@@ -17,6 +17,7 @@ export const secretMutants: readonly Mutant[] = [
       "secrets/no-off-switch": "unchecked",
       "secrets/in-words": "unchecked",
       "secrets/deep": "unchecked",
+      "secrets/in-pieces": "unchecked",
     },
     spares: ["secrets/harmless"],
     parts: () => ({ secretsIn: () => [] }),
@@ -66,7 +67,11 @@ export const secretMutants: readonly Mutant[] = [
   {
     id: "secrets/refuses-imports",
     flaw: "Refuses every import, harmless or not.",
-    kills: { "secrets/write-paths": "neighbour-lost", "secrets/deep": "neighbour-lost" },
+    kills: {
+      "secrets/write-paths": "neighbour-lost",
+      "secrets/deep": "neighbour-lost",
+      "secrets/in-pieces": "neighbour-lost",
+    },
     spares: ["secrets/capture-keeps-rest", "secrets/in-words"],
     provider: (provider) =>
       withMaintenance(provider, () => ({ import: async () => ({ imported: 0, duplicates: 0, refused: [] }) })),

@@ -2,7 +2,7 @@
  * A host makes tools anew for every use of one, for whoever is there at the moment, and spreads them on the way. Tools that
  * resolve their scope late, that die with the next map or that are no plain objects fail there.
  */
-import { MemoryError, type MemoryTool, type MemoryToolsContext } from "@keepsake/core";
+import { MemoryError, type MemoryTool, type MemoryToolSet, type MemoryToolsContext } from "@keepsake/core";
 import { defineCheck } from "../check.ts";
 import type { Person } from "../drive/person.ts";
 import { pathShowing } from "../drive/shown.ts";
@@ -16,6 +16,7 @@ const lockedScope = defineCheck({
   needs: ["save-tool"],
   reasons: {
     "latest-scope": "The scope is kept in the instance by tools(), and read when a tool runs.",
+    "first-scope": "Tools are kept by the id of the session, and given to whoever comes with the same one later.",
     dead: "A map of tools works only until the next one is made.",
   },
   async run(bench, fail) {
@@ -28,9 +29,14 @@ const lockedScope = defineCheck({
     const { save } = handle.guess(tools);
     const saving = await bench.outcome(() => ann.call(save?.name ?? "", save?.input(tea.text), { tools }));
     await ben.call(save?.name ?? "", save?.input(bees.text), { tools: later });
-    const [annSees, benSees] = [await ann.readings(tea.query), await ben.readings(`${bees.query} ${tea.query}`)];
+    const query = `${bees.query} ${tea.query}`;
+    const [annSees, benSees] = [await ann.again().readings(query), await ben.again().readings(query)];
     if (pathShowing(benSees, tea.word) !== undefined)
       fail("latest-scope", "What one person's tool saved, the person found whose tools were made last.");
+    if (pathShowing(annSees, bees.word) !== undefined)
+      fail("first-scope", "What the tools saved that were made last, the person found whose tools were made first.");
+    if (pathShowing(await ben.readings(query), tea.word) !== undefined)
+      fail("first-scope", "In one session, the second person was shown what the first had saved.");
     if (saving.state === "rejected" || pathShowing(annSees, tea.word) === undefined)
       fail("dead", "A tool saved nothing any more after tools had been made for another person.");
     if (pathShowing(benSees, bees.word) === undefined) fail("dead", "The tools that were made last saved nothing.");
@@ -135,6 +141,24 @@ export const toolMaps: Family = defineFamily({
             return [name, { ...tool, execute }];
           });
           return Object.fromEntries(late);
+        });
+      },
+    },
+    {
+      id: "tool-maps/by-session",
+      flaw: "Makes its tools once for each session id.",
+      kills: {
+        "tool-maps/locked-scope": "first-scope",
+        "isolation/operation-id": "written-elsewhere",
+        "isolation/equal-ids-at-once": "by-ids",
+      },
+      spares: ["tool-maps/repeated", "isolation/matrix"],
+      provider: (provider) => {
+        const made = new Map<string, MemoryToolSet>();
+        return withTools(provider, (own, { session }) => {
+          const tools = made.get(session.id) ?? own;
+          made.set(session.id, tools);
+          return tools;
         });
       },
     },
