@@ -31,7 +31,10 @@ const sameText = defineCheck({
       tried += 1;
       const [ann, ben, memory] = [bench.someone(handle), bench.someone(handle), bench.canary()];
       const results = new Map<Person, unknown>();
-      for (const person of [ann, ben]) results.set(person, (await person.write(memory.text, { path })).result);
+      for (const person of [ann, ben]) {
+        const outcome = await bench.outcome(() => person.write(memory.text, { path }));
+        if (outcome.state === "fulfilled") results.set(person, outcome.value.result);
+      }
       for (const person of [ann, ben]) {
         const missing = pathMissing(await person.readings(memory.query), memory.word, shown);
         if (missing !== undefined)
@@ -174,17 +177,18 @@ async function hasForgotten(bench: Bench, person: Person, memory: Canary, saved:
  */
 async function tellsOfOthers(bench: Bench, [ann, ben]: readonly [Person, Person]): Promise<boolean> {
   const [one, other, third] = [bench.canary(), bench.canary(), bench.canary()];
-  const first = valuesOf(await ann.save(one.text));
-  const another = valuesOf(await ben.save(other.text));
-  const repeated = valuesOf(await ann.save(one.text));
-  await ann.save(third.text);
-  const afterOther = valuesOf(await ben.save(third.text));
+  const answer = async (person: Person, { text }: Canary) => valuesOf(await bench.outcome(() => person.save(text)));
+  const first = await answer(ann, one);
+  const another = await answer(ben, other);
+  const repeated = await answer(ann, one);
+  await answer(ann, third);
+  const afterOther = await answer(ben, third);
   return [...first].some(
     ([at, value]) => another.get(at) === value && repeated.get(at) !== value && afterOther.get(at) === repeated.get(at),
   );
 }
 
-/** Each value of an answer, by where it stands. */
+/** Each value of an answer, or of how a call failed, by where it stands. */
 function valuesOf(answer: unknown, at = ""): ReadonlyMap<string, unknown> {
   if (typeof answer !== "object" || answer === null) return new Map([[at, answer]]);
   return new Map(Object.entries(answer).flatMap(([name, value]) => [...valuesOf(value, `${at}.${name}`)]));

@@ -2,7 +2,8 @@
  * Secrets that are put together only after somebody looked for them: control characters are dropped and full-width letters
  * made plain on the way to the store or to the model, and what was no key when it was looked at is one when it arrives.
  */
-import { inspect } from "@keepsake/core/secrets";
+import { messageText } from "@keepsake/core";
+import { inspect, redactSecrets } from "@keepsake/core/secrets";
 import type { Bench } from "../bench.ts";
 import { defineCheck } from "../check.ts";
 import { someSecret } from "../drive/secret-samples.ts";
@@ -17,15 +18,16 @@ import {
 } from "../drive/secret-traces.ts";
 import { defineFamily, type Family } from "../family.ts";
 import type { RecordStore } from "../reference/record-store.ts";
+import { lookingAt } from "../reference/standing-before.ts";
 
 /** What one or another program takes out of a text: first one of each kind, then more, which one way to write meets. */
 const removable: Readonly<Record<string, string>> = {
   NUL: "\u0000",
-  "a carriage return": "\r",
   "a soft hyphen": "\u00ad",
   "a zero-width space": "\u200b",
-  "a right-to-left override": "\u202e",
   "a tag character": "\u{e0061}",
+  "a carriage return": "\r",
+  "a right-to-left override": "\u202e",
   "an escape character": "\u001b",
   "a delete character": "\u007f",
   "a C1 control character": "\u0090",
@@ -36,7 +38,7 @@ const removable: Readonly<Record<string, string>> = {
   "a variation selector": "\ufe0f",
   "a byte order mark": "\ufeff",
 };
-const oneOfEachKind = 6;
+const oneOfEachKind = 4;
 
 /** Other spellings of the same letters, which compatibility normalisation makes plain. */
 const spellings: Readonly<Record<string, (text: string) => string>> = {
@@ -55,6 +57,7 @@ const pieces = defineCheck({
       "Characters are dropped after secrets were looked for: look at the text as it is stored and shown, besides the one that came.",
     normalised:
       "Letters are normalised after secrets were looked for: look at the text as it is stored and shown, besides the one that came.",
+    asked: "A question is cleared of secrets first, and of characters or other spellings afterwards, and then sent.",
     joined: "The parts of a message are looked at one by one, and joined without anything between them.",
     "neighbour-lost": "A harmless text is not kept.",
     ...otherCauses,
@@ -76,6 +79,8 @@ const pieces = defineCheck({
       if (!(await keepsHarmless(bench, handle, path)))
         fail("neighbour-lost", `By ${path}, a harmless text was not kept.`);
     }
+    const sent = await sentInQuestion(bench);
+    if (sent !== undefined) fail("asked", `The backend was sent a secret whole that was asked about: ${sent}.`);
     if (!bench.writePaths.includes("capture")) return;
     const where = await traceOfParts(bench);
     if (where !== undefined) fail("joined", `Of a secret in two parts of a captured message, ${whole({ where })}.`);
@@ -90,7 +95,7 @@ export const secretsInPieces: Family = defineFamily({
       level: "MUST",
       profile: "strict",
       sentence:
-        "No secret is stored, sent or shown that comes about when characters of a text are dropped, normalised or joined.",
+        "No secret is stored, sent or shown that comes about when characters of a text or a question are dropped, normalised or joined.",
       source: "C10, C12",
     },
   ],
@@ -119,6 +124,18 @@ export const secretsInPieces: Family = defineFamily({
       store: (store) => storing(store, (text) => text.replaceAll("\n", "")),
     },
     {
+      id: "secrets/normalises-the-question",
+      flaw: "Redacts the question, normalises it afterwards (NFKC), and sends it.",
+      kills: { "secrets/in-pieces": "asked" },
+      spares: ["secrets/query", "secrets/write-paths"],
+      provider: (provider, { store }) =>
+        lookingAt(provider, ({ memory, turn, abortSignal, messages }) => {
+          const asked = redactSecrets((turn?.input ?? []).map(messageText).join("\n")).text.normalize("NFKC");
+          const isRecall = messages.at(-1)?.role !== "assistant";
+          return isRecall ? store.pin(memory.scope.key, `question ${asked}`, [], abortSignal) : undefined;
+        }),
+    },
+    {
       id: "secrets/every-other",
       flaw: "Looks for secrets in every other text, such as where a flag is switched back and forth.",
       kills: { "secrets/in-pieces": "depends-on-earlier-calls" },
@@ -138,6 +155,26 @@ export const secretsInPieces: Family = defineFamily({
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is dropped
 const unseen = /[\p{Default_Ignorable_Code_Point}\u0000-\u0008\u000e-\u001f\u007f-\u009f]+/gu;
+
+/** How the secret of a question was written that the backend was sent, if there is one. */
+async function sentInQuestion(bench: Bench): Promise<string | undefined> {
+  if (bench.facts.backend === "none") return undefined;
+  const ann = bench.someone(await bench.open());
+  await ann.write(bench.canary().text);
+  const spelt = [
+    { what: "with NUL between its letters", spell: (text: string) => [...text].join("\u0000") },
+    { what: "with soft hyphens between its letters", spell: (text: string) => [...text].join("\u00ad") },
+    ...Object.entries(spellings).map(([letters, spell]) => ({ what: `in ${letters}`, spell })),
+  ];
+  for (const [index, { what, spell }] of spelt.entries()) {
+    const { core, form } = secretAs(what, 70 + index, spell);
+    const question = `${form}, is it not?`;
+    await bench.outcome(() => ann.again().recall(question));
+    if (bench.facts.searchTool !== undefined) await bench.outcome(() => ann.search(question));
+    if (bench.wasSent(core)) return what;
+  }
+  return undefined;
+}
 
 function storing(store: RecordStore, change: (text: string) => string): RecordStore {
   return {
