@@ -50,7 +50,7 @@ const spellings: Readonly<Record<string, (text: string) => string>> = {
 
 const pieces = defineCheck({
   id: "secrets/in-pieces",
-  clause: "MEM-SEC-09",
+  clause: "MEM-SEC-10",
   title: "No secret comes about when characters between its letters are dropped, letters normalised, or parts joined",
   reasons: {
     removed:
@@ -91,7 +91,7 @@ export const secretsInPieces: Family = defineFamily({
   name: "secrets in pieces",
   clauses: [
     {
-      id: "MEM-SEC-09",
+      id: "MEM-SEC-10",
       level: "MUST",
       profile: "strict",
       sentence:

@@ -24,8 +24,6 @@ export interface ProcessOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Options of Node. Default: those of this process. */
   readonly execArgv?: readonly string[];
-  /** Told what the child says unasked, by {@link note}. */
-  readonly onNote?: (value: unknown) => void;
 }
 
 export interface ChildProcessHandle {
@@ -92,7 +90,6 @@ type ToChild =
 
 type ToParent =
   | { readonly type: "loaded" }
-  | { readonly type: "note"; readonly value: unknown }
   | { readonly type: "answer"; readonly id: number; readonly value: unknown }
   | { readonly type: "failure"; readonly id: number; readonly error: SentError };
 
@@ -108,7 +105,7 @@ const orphanCheckMs = 1_000;
  * @throws ProcessEnded when it ends before, such as for a module that cannot be loaded.
  */
 export async function startProcess(options: ProcessOptions): Promise<ChildProcessHandle> {
-  const { module, data, env, execArgv = process.execArgv, onNote } = options;
+  const { module, data, env, execArgv = process.execArgv } = options;
   const child = fork(module, { serialization: "advanced", silent: true, execArgv: [...execArgv], env: merged(env) });
   const stdout = lastOf(child.stdout);
   const stderr = lastOf(child.stderr);
@@ -137,7 +134,6 @@ export async function startProcess(options: ProcessOptions): Promise<ChildProces
   child.on("message", (message) => {
     const received = message as ToParent; // both ends are this file
     if (received.type === "loaded") post(startId, { type: "start", data });
-    else if (received.type === "note") onNote?.(received.value);
     else if (received.type === "failure") fail(received.id, new RemoteError(received.error));
     else {
       open.get(received.id)?.resolve(received.value);
@@ -217,11 +213,6 @@ export function serve(methods: Methods | ((data: unknown) => Methods | Promise<M
     }
   });
   reply({ type: "loaded" });
-}
-
-/** Tells the parent something that it has not asked for. */
-export function note(value: unknown): void {
-  reply({ type: "note", value });
 }
 
 /** The module `name` beside `base` (an `import.meta.url`), with its extension: `.ts` in development, `.js` once built. */
