@@ -3,7 +3,7 @@ import type { Bench } from "../bench.ts";
 import type { Canary } from "./canary.ts";
 import type { Facts, WritePath } from "./facts.ts";
 import type { Handle } from "./handle.ts";
-import type { AskOptions, Person, Recalled } from "./person.ts";
+import type { AskOptions, CallOptions, Person, Recalled } from "./person.ts";
 
 export type OperationName = "recall" | "capture" | "save" | "search" | "forget";
 
@@ -14,12 +14,17 @@ export interface Operation {
   readonly kept: Canary;
   /** Requests that `tools()` makes, which comes before each call of a tool. */
   readonly toolsRequests: number;
-  run(options?: AskOptions): Promise<unknown>;
+  run(options?: RunOptions): Promise<unknown>;
   /** To be asked when all is well again: whether what it answered was so. */
   isTrue(answer: unknown): Promise<boolean>;
 }
 
+/** `tools` that were made before, for what calls one. */
+export type RunOptions = AskOptions & Pick<CallOptions, "tools">;
+
 export interface OperationOptions {
+  /** Whose operation. Default: somebody new. */
+  readonly person?: Person;
   /** Whether it is going to wait for time to pass. Default: yes. */
   readonly hurried?: boolean;
 }
@@ -37,9 +42,8 @@ export async function ready(
   bench: Bench,
   handle: Handle,
   name: OperationName,
-  { hurried = true }: OperationOptions = {},
+  { hurried = true, person = bench.someone(handle) }: OperationOptions = {},
 ): Promise<Operation | undefined> {
-  const person = bench.someone(handle);
   const [kept, memory] = [bench.canary(), bench.canary()];
   await person.write(kept.text);
   const caller = person.again(handle, { hurried });

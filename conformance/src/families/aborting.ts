@@ -6,6 +6,7 @@
 import type { Fault } from "../backend.ts";
 import type { Bench } from "../bench.ts";
 import { defineCheck } from "../check.ts";
+import { abortReason, isAbort } from "../drive/abort.ts";
 import { endlessFaults, passingFault, recoverFromAbandoned } from "../drive/faulting.ts";
 import { type Operation, type OperationName, operationsOf, ready } from "../drive/operations.ts";
 import type { Recalled } from "../drive/person.ts";
@@ -30,7 +31,7 @@ const before = defineCheck({
       const operation = await ready(bench, handle, name);
       if (operation === undefined) continue;
       const seen = bench.backend.observed().length;
-      const outcome = await bench.outcome(() => operation.run({ signal: AbortSignal.abort(reason) }));
+      const outcome = await bench.outcome(() => operation.run({ signal: AbortSignal.abort(abortReason) }));
       const sent = bench.backend.observed().length - seen;
       if (outcome.state !== "rejected") return fail("ran", `The ${name} ran, although it was aborted before it began.`);
       if (sent > operation.toolsRequests)
@@ -169,8 +170,6 @@ function must(number: string, sentence: string) {
   return { id: `MEM-ABT-${number}`, level: "MUST", profile: "base", sentence, source: "P5, E7.3, E7.4" } as const;
 }
 
-const reason = new DOMException("The turn was cancelled.", "TurnCancelled");
-
 /** Waits until a call is where it is to be aborted: answers whether it is. */
 type Moment = (bench: Bench, settled: () => boolean, seen: number) => Promise<boolean>;
 
@@ -209,19 +208,10 @@ async function abortedUnder(
   });
   call.catch(() => {}); // looked at below
   const isWaiting = await moment(bench, () => isSettled, seen);
-  controller.abort(reason);
+  controller.abort(abortReason);
   const outcome = await bench.atOnce(call);
   await recoverFromAbandoned(bench);
   return isWaiting ? { operation, outcome } : undefined;
-}
-
-/** The reason itself, an AbortError, or an error that names one of them as its cause. */
-function isAbort(error: unknown, depth = 0): boolean {
-  if (error === reason) return true;
-  const { name, code, cause } = Object(error);
-  return (
-    name === "AbortError" || code === "ABORT_ERR" || (cause !== undefined && depth < 5 && isAbort(cause, depth + 1))
-  );
 }
 
 function shape(answer: unknown): string {

@@ -3,6 +3,7 @@ import type { Check } from "../check.ts";
 import type { Clause } from "../clause.ts";
 import type { Family, Mutant } from "../family.ts";
 import { aborting } from "./aborting.ts";
+import { abortingQueued } from "./aborting-queued.ts";
 import { bounds } from "./bounds.ts";
 import { calling } from "./calling.ts";
 import { capabilities } from "./capabilities.ts";
@@ -100,6 +101,7 @@ export const families: readonly Family[] = [
   damaged,
   deadlines,
   aborting,
+  abortingQueued,
   stopping,
   expiry,
   importedExpiry,
