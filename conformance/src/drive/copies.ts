@@ -6,7 +6,7 @@ import type { Handle } from "./handle.ts";
 import type { Person, Reading } from "./person.ts";
 
 /** How often a word stands in what each read path shows. */
-type Copies = ReadonlyMap<string, number>;
+export type Copies = ReadonlyMap<string, number>;
 
 /** What one write of one memory gives. Ends the check where what is written in this way cannot be read back. */
 export async function copiesOfOne(bench: Bench, handle: Handle, path: WritePath): Promise<Copies> {
@@ -28,10 +28,10 @@ export function standsMoreOften(readings: readonly Reading[], memory: Canary, si
   return [...copiesIn(readings, memory)].some(([path, count]) => count > (single.get(path) ?? 0));
 }
 
-function copiesIn(readings: readonly Reading[], { word }: Canary): Copies {
+export function copiesIn(readings: readonly Reading[], { word }: Canary): Copies {
   return new Map(readings.map(({ path, text }) => [path, text.toLowerCase().split(word).length - 1]));
 }
 
-function isShown(copies: Copies): boolean {
+export function isShown(copies: Copies): boolean {
   return [...copies.values()].some((count) => count > 0);
 }

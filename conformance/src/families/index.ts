@@ -4,6 +4,7 @@ import type { Clause } from "../clause.ts";
 import type { Family, Mutant } from "../family.ts";
 import { aborting } from "./aborting.ts";
 import { abortingQueued } from "./aborting-queued.ts";
+import { batches } from "./batches.ts";
 import { bounds } from "./bounds.ts";
 import { calling } from "./calling.ts";
 import { capabilities } from "./capabilities.ts";
@@ -97,6 +98,7 @@ export const families: readonly Family[] = [
   construction,
   faults,
   maintenanceFaults,
+  batches,
   recovery,
   damaged,
   deadlines,
