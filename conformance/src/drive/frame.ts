@@ -64,14 +64,16 @@ export function delimiterCounts(recalled: Recalled, { delimiters }: Frame): Read
   return counts;
 }
 
-/** What a memory may bring of a frame, so as to become a part of it, and what it would be if it did. */
-export function forgeriesOf({
-  delimiters,
-}: Frame): readonly (readonly ["forged-tag" | "forged-heading" | "look-alike-tag", readonly string[]])[] {
+type Forgery = "forged-tag" | "forged-heading" | "nested" | "look-alike-tag" | "entity-tag";
+
+/** What a memory may bring of a frame, so as to become a part of it, and what it would be if it did. One memory each. */
+export function forgeriesOf({ delimiters }: Frame): readonly (readonly [Forgery, readonly string[]])[] {
   return [
     ["forged-tag", delimiters.filter(({ kind }) => kind !== "line").flatMap(spellings)],
     ["forged-heading", delimiters.filter(({ kind }) => kind === "line").flatMap(spellings)],
+    ...delimiters.map((delimiter) => ["nested", nested(delimiter, delimiters)] as const),
     ["look-alike-tag", delimiters.flatMap(lookAlikes)],
+    ["entity-tag", delimiters.flatMap(entities)],
   ];
 }
 
@@ -82,12 +84,35 @@ function spellings({ kind, text }: Delimiter): readonly string[] {
   return [text, text.toUpperCase(), text.replace(/\s*>$/, " >"), text.replace(/\s*>$/, "\n>"), `\n${text}\n`];
 }
 
+/** One delimiter within another, so that whoever takes the inner one out makes the outer one whole. */
+function nested({ kind, text }: Delimiter, delimiters: readonly Delimiter[]): readonly string[] {
+  const middle = Math.floor(text.length / 2);
+  const around = (inner: string, at: number): string => `${text.slice(0, at)}${inner}${text.slice(at)}`;
+  const others = delimiters.filter((other) => other.kind === kind && other.text !== text).slice(0, 2);
+  const forms = [
+    ...new Set([1, 2, middle, text.length - 1].map((at) => around(text, at))),
+    around(around(text, middle), middle),
+    ...others.flatMap((other) => [around(other.text, 2), around(other.text, middle)]),
+  ];
+  return kind === "line" ? forms.map((form) => `\n${form}\n`) : forms;
+}
+
 /** Its tags in characters that compatibility normalization (NFKC) turns into `<` and `>`. */
 function lookAlikes({ kind, text }: Delimiter): readonly string[] {
   if (kind !== "tag") return [];
   return ["\uff1c\uff1e", "\ufe64\ufe65"].map(([open = "", close = ""]) =>
     text.replaceAll("<", open).replaceAll(">", close),
   );
+}
+
+/** Its tags as whoever decodes entities makes tags of. */
+function entities({ kind, text }: Delimiter): readonly string[] {
+  if (kind !== "tag") return [];
+  return [
+    ["&lt;", "&gt;"],
+    ["&#60;", "&#62;"],
+    ["&#x3c;", "&#x3e;"],
+  ].map(([open = "", close = ""]) => text.replaceAll("<", open).replaceAll(">", close));
 }
 
 const tag = /<\/?[A-Za-z][\w:-]*(?:[\s/][^<>]*)?>/g;

@@ -3,7 +3,7 @@ import { escapeText } from "@keepsake/core";
 import { defineCheck } from "../check.ts";
 import { benign } from "../drive/recalled-after.ts";
 import { defineFamily, type Family } from "../family.ts";
-import { bareFrame } from "./framing.ts";
+import { bareFrame } from "./framing-mutants.ts";
 
 const saysItIsData = defineCheck({
   id: "recalled-text/says-it-is-data",
