@@ -60,6 +60,7 @@ import { secretsInPieces } from "./secrets-in-pieces.ts";
 import { shape } from "./shape.ts";
 import { steadyRecall } from "./steady-recall.ts";
 import { stopping } from "./stopping.ts";
+import { storedForm } from "./stored-form.ts";
 import { toolAnswers } from "./tool-answers.ts";
 import { toolCalls } from "./tool-calls.ts";
 import { toolMaps } from "./tool-maps.ts";
@@ -109,6 +110,7 @@ export const families: readonly Family[] = [
   importedExpiry,
   bounds,
   framing,
+  storedForm,
   recalledText,
   steadyRecall,
   idempotency,
