@@ -26,6 +26,12 @@ export function passingFault(bench: Bench): Fault {
   return found;
 }
 
+/** After how many of its requests an operation meets a fault: each of them, or so many, evenly spread. */
+export function moments(requests: number, most: number): readonly number[] {
+  const count = Math.min(requests, most);
+  return Array.from({ length: count }, (_, index) => Math.floor((index * requests) / count));
+}
+
 export interface Met {
   readonly fault: Fault;
   readonly operation: Operation;

@@ -8,7 +8,7 @@ import type { Bench } from "../bench.ts";
 import { defineCheck, type Fail } from "../check.ts";
 import type { Canary } from "../drive/canary.ts";
 import { type Copies, copiesIn, isShown } from "../drive/copies.ts";
-import { attempt, passingFault, recover, recovered } from "../drive/faulting.ts";
+import { attempt, moments, passingFault, recover, recovered } from "../drive/faulting.ts";
 import { userMessage } from "../drive/messages.ts";
 import type { Person } from "../drive/person.ts";
 import { defineFamily, type Family } from "../family.ts";
@@ -90,7 +90,7 @@ interface Batch {
   begin(person: Person, memories: readonly Canary[]): () => Promise<boolean>;
 }
 
-const most = 10;
+const mostMoments = 10;
 
 /** The write, broken after each number of its requests in turn, by somebody new each time. */
 async function broken(bench: Bench, fail: Fail<"part" | "lost" | "twice">, { what, begin }: Batch): Promise<void> {
@@ -107,10 +107,7 @@ async function broken(bench: Bench, fail: Fail<"part" | "lost" | "twice">, { wha
   const single = await kept(usual.person, usual.memories);
   if (single.some((copies) => copies === undefined))
     bench.notApplicable(`Of several memories in one ${what}, it does not keep each as it was said.`);
-  const counts = Array.from({ length: Math.min(requests, most) }, (_, index) =>
-    Math.floor((index * requests) / Math.min(requests, most)),
-  );
-  for (const after of counts) {
+  for (const after of moments(requests, mostMoments)) {
     const { person, memories, write } = start();
     bench.backend.inject(fault, { after });
     const outcome = await attempt(bench, write);

@@ -9,7 +9,7 @@ import type { Person, Reading } from "../drive/person.ts";
 import { defineFamily, type Family } from "../family.ts";
 import { withMaintenance, withTool } from "../reference/changed.ts";
 
-const count = 130;
+const count = 110;
 const mostPages = 300;
 
 const many = defineCheck({

@@ -9,7 +9,7 @@ import { type Connection, type Fault, faults } from "../backend.ts";
 import type { Bench } from "../bench.ts";
 import { defineCheck } from "../check.ts";
 import { type Canary, holds } from "../drive/canary.ts";
-import { passingFault, recover } from "../drive/faulting.ts";
+import { moments, passingFault, recover } from "../drive/faulting.ts";
 import { forget } from "../drive/forgets.ts";
 import type { Handle } from "../drive/handle.ts";
 import type { Person, Written } from "../drive/person.ts";
@@ -17,7 +17,7 @@ import { pathShowing } from "../drive/shown.ts";
 import { defineFamily, type Family } from "../family.ts";
 import { withTool } from "../reference/changed.ts";
 
-const mostRequests = 12;
+const mostMoments = 8;
 
 const afterFailedWrite = defineCheck({
   id: "forgetting/after-failed-write",
@@ -37,7 +37,7 @@ const afterFailedWrite = defineCheck({
     const forgotten: Canary[] = [];
     const people: Person[] = [];
     for (const fault of faultsOf(bench)) {
-      for (let after = 0; after < requests; after += 1) {
+      for (const after of moments(requests, mostMoments)) {
         const [ann, memory] = [bench.someone(handle), bench.canary()];
         const { result } = await ann.write(memory.text);
         bench.backend.inject(fault, { after });
@@ -80,10 +80,10 @@ const interrupted = defineCheck({
     const whole = await aboutToForget(bench, handle);
     const before = bench.backend.observed().length;
     await whole.person.call(forgetTool, whole.input);
-    const requests = Math.min(bench.backend.observed().length - before, mostRequests);
+    const requests = bench.backend.observed().length - before;
     if ((await pathAfterRepeat(bench, whole)) !== undefined)
       bench.notApplicable("A late repeat brings back what was forgotten without interruption, too.");
-    for (let after = 0; after < requests; after += 1) {
+    for (const after of moments(requests, mostMoments)) {
       const { person, kept, memory, input, written } = await aboutToForget(bench, handle);
       bench.backend.inject(fault, { after });
       await bench.outcome(() => person.call(forgetTool, input));
@@ -204,7 +204,7 @@ function faultsOf(bench: Bench): readonly Fault[] {
 async function requestsOfWrite(bench: Bench, person: Person): Promise<number> {
   const before = bench.backend.observed().length;
   await person.write(bench.canary().text);
-  return Math.min(bench.backend.observed().length - before, mostRequests);
+  return bench.backend.observed().length - before;
 }
 
 interface AboutToForget {

@@ -13,7 +13,7 @@ import type { Written } from "../drive/person.ts";
 import { defineFamily, type Family } from "../family.ts";
 import { modelMutants } from "./model-mutants.ts";
 
-const runs = 12;
+const runs = 9;
 const mostOperations = 12;
 /** So that no provider has to leave out any. */
 const mostMemories = 8;
