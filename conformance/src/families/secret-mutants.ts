@@ -17,6 +17,7 @@ export const secretMutants: readonly Mutant[] = [
       "secrets/no-off-switch": "unchecked",
       "secrets/in-words": "unchecked",
       "secrets/deep": "unchecked",
+      "secrets/several": "unchecked",
       "secrets/in-pieces": "unchecked",
     },
     spares: ["secrets/harmless"],
@@ -163,6 +164,7 @@ export const prefilteredOnce: Mutant = {
     "secrets/no-off-switch": "depends-on-earlier-calls",
     "secrets/in-words": "depends-on-earlier-calls",
     "secrets/deep": "depends-on-earlier-calls",
+    "secrets/several": "depends-on-earlier-calls",
   },
   spares: ["secrets/harmless"],
   parts: ({ secretsIn }) => {
