@@ -51,6 +51,7 @@ import { promises } from "./promises.ts";
 import { recalledText } from "./recalled-text.ts";
 import { recovery } from "./recovery.ts";
 import { remembering, remembers } from "./remembering.ts";
+import { repeatedFaults } from "./repeated-faults.ts";
 import { replay } from "./replay.ts";
 import { retracting } from "./retracting.ts";
 import { sameTexts } from "./same-text.ts";
@@ -99,6 +100,7 @@ export const families: readonly Family[] = [
   construction,
   faults,
   maintenanceFaults,
+  repeatedFaults,
   batches,
   recovery,
   damaged,

@@ -1,7 +1,7 @@
 /** Providers that are wrong in what they recall when the same operation comes again. */
 import type { MemoryRecallResult } from "@keepsake/core";
 import type { Mutant } from "../family.ts";
-import { type AnyPhase, withMaintenance, withRecall } from "../reference/changed.ts";
+import { type AnyPhase, withMaintenance, withRecall, withTool } from "../reference/changed.ts";
 
 export const replayMutants: readonly Mutant[] = [
   {
@@ -78,6 +78,28 @@ export const replayMutants: readonly Mutant[] = [
     },
     spares: ["replay/quiet", "replay/interleaved", "replay/other-scope"],
     provider: (provider) => withRecall(provider, remembered(scopedOperation)),
+  },
+  {
+    id: "replay/drops-its-own-answers",
+    flaw: "Keeps its answers in the instance, and drops them when this instance forgets or erases.",
+    kills: { "replay/forgotten-wins": "returned", "replay/erased-wins": "returned" },
+    spares: ["replay/quiet", "replay/interleaved", "replay/other-scope"],
+    provider: (provider) => {
+      const answers = new Map<string, MemoryRecallResult>();
+      const recalling = withRecall(provider, remembered(scopedOperation, answers));
+      const forgetting = withTool(recalling, "forget_memory", (tool) => ({
+        execute: (input, context) => {
+          answers.clear();
+          return tool.execute(input, context);
+        },
+      }));
+      return withMaintenance(forgetting, ({ erase }) => ({
+        erase: (input) => {
+          answers.clear();
+          return erase(input);
+        },
+      }));
+    },
   },
   {
     id: "replay/answers-by-operation-alone",
@@ -181,8 +203,7 @@ function scopedOperation({ memory, operationId }: AnyPhase): string {
 type Recall = (context: AnyPhase) => MemoryRecallResult | Promise<MemoryRecallResult>;
 
 /** Answers what it has answered before under the same name, if that was anything. */
-function remembered(nameOf: (context: AnyPhase) => string) {
-  const answers = new Map<string, MemoryRecallResult>();
+function remembered(nameOf: (context: AnyPhase) => string, answers = new Map<string, MemoryRecallResult>()) {
   return async (recall: Recall, context: AnyPhase): Promise<MemoryRecallResult> => {
     const answer = answers.get(nameOf(context)) ?? (await recall(context));
     answers.set(nameOf(context), answer);

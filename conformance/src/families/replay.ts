@@ -92,38 +92,46 @@ const restart = defineCheck({
 const forgottenWins = defineCheck({
   id: "replay/forgotten-wins",
   clause: "MEM-RPL-04",
-  title: "One operation recalls again after what it recalled was forgotten",
+  title: "One operation recalls again after what it recalled was forgotten, here and by another instance",
   needs: ["forget-tool"],
   reasons: { returned, gone },
   async run(bench, fail) {
     const handle = await bench.open();
-    const [person, memory, other] = [bench.someone(handle), bench.canary(), bench.canary()];
-    const { result } = await person.write(memory.text);
-    await person.write(other.text);
-    const asking = await asked(bench, person, memory);
-    await forget(bench, person, memory, result);
-    if (shows(await asking.recall(), memory)) fail("returned", "The operation recalled again what had been forgotten.");
-    if (!(await person.knows(other))) fail("gone", "What had not been forgotten was not recalled any more.");
+    for (const by of [handle, await bench.open()]) {
+      const [person, memory, other] = [bench.someone(handle), bench.canary(), bench.canary()];
+      const { result } = await person.write(memory.text);
+      await person.write(other.text);
+      const asking = await asked(bench, person, memory);
+      const there = person.again(by);
+      if (!(await there.knows(memory))) return; // instances that share nothing
+      await forget(bench, there, memory, result);
+      if (shows(await asking.recall(), memory)) fail("returned", "The operation recalled what had been forgotten.");
+      if (!(await person.knows(other))) fail("gone", "What had not been forgotten was not recalled any more.");
+    }
   },
 });
 
 const erasedWins = defineCheck({
   id: "replay/erased-wins",
   clause: "MEM-RPL-04",
-  title: "One operation recalls again after its scope was erased",
+  title: "One operation recalls again after its scope was erased, here and by another instance",
   needs: ["erase"],
   reasons: { returned, gone },
   async run(bench, fail) {
     if (bench.facts.capabilities.erase !== "immediate")
       bench.notApplicable("What it erases is gone at some later time.");
     const handle = await bench.open();
-    const [person, memory, later] = [bench.someone(handle), bench.canary(), bench.canary()];
-    await person.write(memory.text);
-    const asking = await asked(bench, person, memory);
-    await person.erase();
-    if (shows(await asking.recall(), memory)) fail("returned", "The operation recalled again what had been erased.");
-    await person.again().write(later.text);
-    if (!(await person.knows(later))) fail("gone", "What was written after the scope was erased was not recalled.");
+    for (const by of [handle, await bench.open()]) {
+      const [person, memory, later] = [bench.someone(handle), bench.canary(), bench.canary()];
+      await person.write(memory.text);
+      const asking = await asked(bench, person, memory);
+      const there = person.again(by);
+      if (!(await there.knows(memory))) return; // instances that share nothing
+      await there.erase();
+      if (shows(await asking.recall(), memory)) fail("returned", "The operation recalled what had been erased.");
+      await person.again().write(later.text);
+      if (!(await person.knows(later))) fail("gone", "What was written after the scope was erased was not recalled.");
+    }
   },
 });
 

@@ -105,10 +105,12 @@ const restart = defineCheck({
 const afterForget = defineCheck({
   id: "tool-calls/after-forget",
   clause: "MEM-TLC-04",
-  title: "A call comes again after what it saved was forgotten",
+  title: "A call comes again after what it saved, or what it found to be there already, was forgotten",
   needs: ["save-tool", "forget-tool"],
   reasons: {
     back: "Forgetting takes the call out of the ledger too, or there is none but the memories themselves.",
+    "back-by-duplicate":
+      "A call that saved nothing, because its text was there, is not remembered: it saves when it comes again.",
     "others-lost": "Forgetting, or the repeat of a call, takes other memories with it.",
   },
   async run(bench, fail) {
@@ -121,6 +123,12 @@ const afterForget = defineCheck({
     await bench.outcome(() => person.repeat(written));
     if (await person.knows(forgotten)) fail("back", "The call came again and brought back what had been forgotten.");
     if (!(await person.knows(other))) fail("others-lost", "What another call had saved was not recalled any more.");
+    const [ann, twice] = [bench.someone(handle), bench.canary()];
+    const first = await ann.write(twice.text, { path: "tool" });
+    const second = await ann.write(twice.text, { path: "tool" });
+    await forget(bench, ann, twice, first.result);
+    await bench.outcome(() => ann.repeat(second));
+    if (await ann.knows(twice)) fail("back-by-duplicate", "The second call of two with one text brought it back.");
   },
 });
 
@@ -175,6 +183,17 @@ export const toolCalls: Family = defineFamily({
       kills: { "tool-calls/after-forget": "back" },
       spares: ["tool-calls/repeated", "tool-calls/restart"],
       parts: () => ({ callOperation: () => ["call", randomUUID()] }),
+    },
+    {
+      id: "tool-calls/no-ledger-of-duplicates",
+      flaw: "Does not remember a call that changed nothing.",
+      kills: { "tool-calls/after-forget": "back-by-duplicate" },
+      spares: ["tool-calls/repeated", "tool-calls/restart"],
+      store: (store) => ({
+        ...store,
+        pin: async (scope, operation, ids, signal) =>
+          operation.startsWith("call ") ? ids : store.pin(scope, operation, ids, signal),
+      }),
     },
     {
       id: "tool-calls/ledger-of-the-process",

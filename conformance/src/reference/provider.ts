@@ -138,9 +138,13 @@ export function referenceProvider(options: ReferenceOptions, parts: ReferencePar
     if (parts.tooLong(text)) throw new MemoryError("limit_exceeded", "A memory may have at most 2,000 characters.");
     const { key } = memory.scope;
     const signal = context.abortSignal;
+    const operation = parts.callOperation(context, text);
+    const own = parts.recordId(key, operation);
     const same = (await live(key, signal)).find((record) => parts.isSame(record.text, text));
-    if (same !== undefined) return { saved: true, duplicate: true, id: same.id };
-    const { id, outcome } = await put(key, text, parts.callOperation(context, text), signal);
+    // What the call came to is kept: one that found its text there does not save it when it comes again.
+    const [id = own] = await store.pin(parts.partition(key), `call ${own}`, [same?.id ?? own], signal);
+    if (id !== own) return { saved: same !== undefined, duplicate: same !== undefined, id };
+    const { outcome } = await put(key, text, operation, signal);
     return { saved: outcome !== "gone", duplicate: outcome === "known", id };
   };
 

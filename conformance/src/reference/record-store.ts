@@ -21,7 +21,7 @@ export interface RecordStore {
   put(scope: string, record: StoredRecord, signal: AbortSignal): Promise<PutResult>;
   /** Answers whether it was there. What is removed leaves its id, so that a late repeat brings nothing back. */
   remove(scope: string, id: string, signal: AbortSignal): Promise<boolean>;
-  /** Keeps the ids that an operation recalled first, and answers those. */
+  /** Keeps the ids that an operation came to first, and answers those. */
   pin(scope: string, operation: string, ids: readonly string[], signal: AbortSignal): Promise<readonly string[]>;
   scopes(signal: AbortSignal): Promise<readonly string[]>;
 }

@@ -136,7 +136,9 @@ async function restOrEnd(
 
 /** Files and names are looked up by threads, in time of their own that no backend knows of. */
 function localWork(): boolean {
-  return process.getActiveResourcesInfo().some((resource) => /^FSReq|^GetAddrInfo|^GetNameInfo/.test(resource));
+  return process
+    .getActiveResourcesInfo()
+    .some((resource) => /^FSReq|^CloseReq|^GetAddrInfo|^GetNameInfo/.test(resource));
 }
 
 /** When the next timer is due, if there is any. */
