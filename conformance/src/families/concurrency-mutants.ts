@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Mutant } from "../family.ts";
 import { documentStore } from "../reference/document-store.ts";
+import type { RecordStore } from "../reference/record-store.ts";
 
 export const concurrencyMutants: readonly Mutant[] = [
   {
@@ -22,7 +23,7 @@ export const concurrencyMutants: readonly Mutant[] = [
     id: "concurrency/lock-of-the-instance",
     flaw: "Writes its document in order within an instance, and knows of no other instance.",
     kills: { "concurrency/two-handles": "lost", "concurrency/two-processes": "lost" },
-    spares: ["concurrency/one-process", "concurrency/mixed"],
+    spares: ["concurrency/one-process", "idempotency/capture-twice"],
     backend: "directory",
     store: (store, connection) => documentStore(store, connection, { inOrder: "instance" }),
   },
@@ -66,20 +67,26 @@ export const concurrencyMutants: readonly Mutant[] = [
   {
     id: "concurrency/saves-bring-back",
     flaw: "After a write it puts back what it had read before and does not find any more.",
-    kills: { "concurrency/mixed": "back" },
+    kills: { "concurrency/mixed": "back", "concurrency/erasing": "back" },
     spares: ["concurrency/one-process", "concurrency/two-handles", "late-repeats/after-forget"],
-    store: (store) => ({
-      ...store,
-      async put(scope, record, signal) {
-        const before = await store.list(scope, signal);
-        const outcome = await store.put(scope, record, signal);
-        await new Promise((resolve) => setTimeout(resolve, 10)); // long enough for a forget to come in between
-        const after = await store.list(scope, signal);
-        for (const missed of before.filter(({ id }) => !after.some((each) => each.id === id)))
-          await store.put(scope, { ...missed, id: randomUUID() }, signal);
-        return outcome;
-      },
-    }),
+    store: (store) => bringingBack(store, () => true),
+  },
+  {
+    id: "concurrency/does-not-see-removals",
+    flaw: "Puts back what it had read before a write, unless it removed that itself: removals of others change no version.",
+    kills: { "concurrency/mixed": "back-from-another", "concurrency/erasing": "back" },
+    spares: ["concurrency/one-process", "concurrency/two-handles", "forgetting/other-handle"],
+    store: (store) => {
+      const own = new Set<string>();
+      const removing: RecordStore = {
+        ...store,
+        remove: (scope, id, signal) => {
+          own.add(id);
+          return store.remove(scope, id, signal);
+        },
+      };
+      return bringingBack(removing, (id) => !own.has(id));
+    },
   },
   {
     id: "concurrency/tries-again-blindly",
@@ -101,3 +108,19 @@ export const concurrencyMutants: readonly Mutant[] = [
     },
   },
 ];
+
+/** Whoever writes puts back what has gone since it began, where `isMissed`. */
+function bringingBack(store: RecordStore, isMissed: (id: string) => boolean): RecordStore {
+  return {
+    ...store,
+    async put(scope, record, signal) {
+      const before = await store.list(scope, signal);
+      const outcome = await store.put(scope, record, signal);
+      let after = before;
+      for (let look = 0; look < 5; look += 1) after = await store.list(scope, signal); // a forget comes in between
+      for (const missed of before.filter(({ id }) => isMissed(id) && !after.some((each) => each.id === id)))
+        await store.put(scope, { ...missed, id: randomUUID() }, signal);
+      return outcome;
+    },
+  };
+}

@@ -92,34 +92,65 @@ const firstWrites = defineCheck({
 const mixed = defineCheck({
   id: "concurrency/mixed",
   clause: "MEM-CON-02",
-  title: "Memories are forgotten while others are being written",
+  title: "Memories are forgotten, by this instance or by another, while others are being written",
   needs: ["forget-tool"],
   reasons: {
     lost: "What forgets writes back what it has read, without what was written meanwhile.",
     back: "What writes puts back what it has read, with what was forgotten meanwhile.",
+    "back-from-another":
+      "What writes does not notice that another instance has forgotten meanwhile: a version that a removal does not change, or a lock within the instance.",
   },
   async run(bench, fail) {
     const { forgetTool = "", forgetHow } = bench.facts;
     if (forgetHow === undefined) bench.notApplicable("It could not be made to forget.");
     const handle = await bench.open();
-    const person = bench.someone(handle);
-    const [written, forgotten]: [Canary[], Canary[]] = [[], []];
-    for (let round = 0; round < 5; round += 1) {
-      const [old, memories] = [bench.canary(), canariesOf(bench, 3)];
-      const { result } = await person.again().write(old.text);
-      const target = (await person.forgetInputs(old, result)).find(({ how }) => how === forgetHow);
-      if (target === undefined) return bench.notApplicable("It could not be made to forget.");
-      const forgetting = bench.outcome(() => person.again().call(forgetTool, target.input));
-      const writes = memories.map((memory) => ({ memory, writer: person.again() }));
-      await Promise.all([forgetting, writeAtOnce(bench, writes, bench.writePaths[0] ?? "tool")]);
-      // Where the two met, the one that lost may say so; it is then tried again.
-      if ((await forgetting).state === "rejected") await forget(bench, person, old, result);
-      written.push(...memories);
-      forgotten.push(old);
+    for (const by of [handle, await bench.open()]) {
+      const person = bench.someone(handle);
+      const [written, forgotten]: [Canary[], Canary[]] = [[], []];
+      for (let round = 0; round < 5; round += 1) {
+        const [old, memories] = [bench.canary(), canariesOf(bench, 3)];
+        const { result } = await person.again().write(old.text);
+        const remover = hurried(person, by);
+        if (!(await remover.knows(old))) return; // instances that share nothing
+        const target = (await remover.forgetInputs(old, result)).find(({ how }) => how === forgetHow);
+        if (target === undefined) return bench.notApplicable("It could not be made to forget.");
+        const forgetting = bench.outcome(() => remover.call(forgetTool, target.input));
+        const writes = memories.map((memory) => ({ memory, writer: hurried(person, handle) }));
+        await Promise.all([forgetting, writeAtOnce(bench, writes, bench.writePaths[0] ?? "tool")]);
+        // Where the two met, the one that lost may say so; it is then tried again.
+        if ((await forgetting).state === "rejected") await forget(bench, person, old, result);
+        written.push(...memories);
+        forgotten.push(old);
+      }
+      if ((await missing(person, written)) > 0)
+        fail("lost", "A write that succeeded during a forget was not recalled.");
+      if ((await missing(person, forgotten)) < forgotten.length)
+        fail(by === handle ? "back" : "back-from-another", "What was forgotten during a write was recalled again.");
     }
-    if ((await missing(person, written)) > 0) fail("lost", "A write that succeeded during a forget was not recalled.");
-    if ((await missing(person, forgotten)) < forgotten.length)
-      fail("back", "What was forgotten during a write was recalled again.");
+  },
+});
+
+const erasing = defineCheck({
+  id: "concurrency/erasing",
+  clause: "MEM-CON-04",
+  title: "Everything is erased by another instance while something is being written",
+  needs: ["erase"],
+  reasons: { back: "What writes puts back what it has read, with what was erased meanwhile." },
+  async run(bench, fail) {
+    if (bench.facts.capabilities.erase !== "immediate")
+      bench.notApplicable("What it erases is gone at some later time.");
+    const [handle, other] = [await bench.open(), await bench.open()];
+    for (let round = 0; round < 5; round += 1) {
+      const [person, old, memories] = [bench.someone(handle), bench.canary(), canariesOf(bench, 3)];
+      await person.write(old.text);
+      const remover = hurried(person, other);
+      if (!(await remover.knows(old))) bench.notApplicable("Two instances share no memory.");
+      const erasing = bench.outcome(() => remover.erase());
+      const writes = memories.map((memory) => ({ memory, writer: hurried(person, handle) }));
+      await Promise.all([erasing, writeAtOnce(bench, writes, bench.writePaths[0] ?? "tool")]);
+      if ((await erasing).state === "rejected") continue;
+      if (await person.knows(old)) fail("back", "What had been erased while others wrote was recalled again.");
+    }
   },
 });
 
@@ -160,6 +191,13 @@ export const concurrency: Family = defineFamily({
       source: "P13, P10",
     },
     {
+      id: "MEM-CON-04",
+      level: "MUST",
+      profile: "base",
+      sentence: "What was there when a scope was erased stays erased, whoever was writing meanwhile.",
+      source: "P13, P10",
+    },
+    {
       id: "MEM-CON-03",
       level: "MUST",
       profile: "base",
@@ -167,7 +205,7 @@ export const concurrency: Family = defineFamily({
       source: "P13",
     },
   ],
-  checks: [oneProcess, twoHandles, firstWrites, mixed, twoProcesses],
+  checks: [oneProcess, twoHandles, firstWrites, mixed, erasing, twoProcesses],
   mutants: concurrencyMutants,
 });
 

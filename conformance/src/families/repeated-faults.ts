@@ -31,6 +31,9 @@ const againAndAgain = defineCheck({
         const outcome = await attempt(bench, () => operation.run());
         if (outcome.state === "fulfilled") answers.push(outcome.value);
       }
+      bench.backend.heal(); // whoever still spares it has to say so
+      const early = await attempt(bench, () => operation.run());
+      if (early.state === "fulfilled") answers.push(early.value);
       await recover(bench);
       const again = await ready(bench, handle, name).catch(() => undefined);
       for (const answer of answers)
