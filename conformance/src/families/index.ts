@@ -4,6 +4,7 @@ import type { Clause } from "../clause.ts";
 import type { Family, Mutant } from "../family.ts";
 import { aborting } from "./aborting.ts";
 import { abortingQueued } from "./aborting-queued.ts";
+import { atCompactions } from "./at-compactions.ts";
 import { batches } from "./batches.ts";
 import { bounds } from "./bounds.ts";
 import { calling } from "./calling.ts";
@@ -108,6 +109,7 @@ export const families: readonly Family[] = [
   aborting,
   abortingQueued,
   stopping,
+  atCompactions,
   expiry,
   importedExpiry,
   bounds,
