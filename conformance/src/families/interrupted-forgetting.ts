@@ -2,20 +2,18 @@
  * Disks fill up and connections break in the middle. What a failed write leaves behind holds what is forgotten later; a
  * forget that was cut in two and is tried again finds nothing to do, and leaves half of it undone for good.
  */
-import { createHash, randomUUID } from "node:crypto";
-import { unlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { type Connection, type Fault, faults } from "../backend.ts";
+import { type Fault, faults } from "../backend.ts";
 import type { Bench } from "../bench.ts";
 import { defineCheck } from "../check.ts";
 import { type Canary, holds } from "../drive/canary.ts";
-import { moments, passingFault, recover } from "../drive/faulting.ts";
+import { attempt, moments, passingFault, recover } from "../drive/faulting.ts";
 import { forget } from "../drive/forgets.ts";
 import type { Handle } from "../drive/handle.ts";
+import { admitsFailure } from "../drive/operations.ts";
 import type { Person, Written } from "../drive/person.ts";
 import { pathShowing } from "../drive/shown.ts";
 import { defineFamily, type Family } from "../family.ts";
-import { withTool } from "../reference/changed.ts";
+import { interruptedMutants } from "./interrupted-mutants.ts";
 
 const mostMoments = 8;
 
@@ -102,6 +100,43 @@ const interrupted = defineCheck({
   },
 });
 
+const partly = defineCheck({
+  id: "forgetting/partly",
+  clause: "MEM-FGT-13",
+  title: "A text that was written by two turns is forgotten, and the backend fails at any of the requests",
+  needs: ["forget-tool", "backend"],
+  reasons: {
+    claims: "It says that it removed the memory where only some of its records are gone.",
+  },
+  async run(bench, fail) {
+    const { forgetTool = "", forgetHow } = bench.facts;
+    if (forgetHow === undefined) bench.notApplicable("It could not be made to forget.");
+    const handle = await bench.open();
+    const told = async (): Promise<{ readonly person: Person; readonly memory: Canary; readonly input: unknown }> => {
+      const [person, memory] = [bench.someone(handle), bench.canary()];
+      const { result } = await person.write(memory.text);
+      await person.again().write(memory.text);
+      const [target] = await person.forgetInputs(memory, result);
+      return { person, memory, input: target?.input };
+    };
+    const whole = await told();
+    const before = bench.backend.observed().length;
+    await bench.outcome(() => whole.person.call(forgetTool, whole.input));
+    const requests = bench.backend.observed().length - before;
+    if (await whole.person.knows(whole.memory)) bench.notApplicable("What was written twice could not be forgotten.");
+    for (const after of moments(requests, mostMoments)) {
+      const { person, memory, input } = await told();
+      bench.backend.inject(passingFault(bench), { after });
+      const outcome = await attempt(bench, () => person.call(forgetTool, input));
+      await recover(bench);
+      if (outcome.state !== "fulfilled" || admitsFailure(outcome.value) || !(await person.knows(memory))) continue;
+      // An answer that says that nothing was removed claims nothing.
+      if (Object(outcome.value).removed === false) continue;
+      fail("claims", `A forget whose backend failed after ${after} of ${requests} requests claimed what was not so.`);
+    }
+  },
+});
+
 export const interruptedForgetting: Family = defineFamily({
   name: "interrupted forgetting",
   clauses: [
@@ -120,77 +155,16 @@ export const interruptedForgetting: Family = defineFamily({
         "A forget that failed at any of its requests and is called again removes the memory for good, whatever is repeated later.",
       source: "P10, P2",
     },
-  ],
-  checks: [afterFailedWrite, interrupted],
-  mutants: [
     {
-      id: "forgetting/leaves-backup",
-      flaw: "Copies what is there before it writes, and removes the copy only where the write succeeds.",
-      kills: { "forgetting/after-failed-write": "kept" },
-      spares: ["forgetting/witness", "forgetting/interrupted"],
-      backend: "directory",
-      store: (store, connection) => ({
-        ...store,
-        put: async (scope, record, signal) => {
-          const backup = join(rootOf(connection), `${randomUUID()}.backup`);
-          await writeFile(backup, JSON.stringify(await store.list(scope, signal)));
-          const result = await store.put(scope, record, signal);
-          await unlink(backup);
-          return result;
-        },
-      }),
-    },
-    {
-      id: "forgetting/tombstone-last",
-      flaw: "Removes the record, and then leaves the tombstone.",
-      kills: { "forgetting/interrupted": "back" },
-      spares: ["forgetting/witness", "forgetting/after-failed-write"],
-      backend: "directory",
-      store: (store, connection) => ({
-        ...store,
-        remove: async (scope, id, signal) => {
-          if (!(await store.list(scope, signal)).some((record) => record.id === id)) return false;
-          const folder = join(rootOf(connection), digest(scope));
-          await unlink(join(folder, `${id}.json`));
-          await writeFile(join(folder, `${digest(id)}.gone`), "");
-          return true;
-        },
-      }),
-    },
-    {
-      id: "forgetting/noted-before-done",
-      flaw: "Notes which ids it was asked to forget before it forgets them, and skips those that it has noted.",
-      kills: { "forgetting/interrupted": "still-there" },
-      spares: ["forgetting/gone", "forgetting/missing"],
-      provider: (provider) => {
-        const noted = new Set<string>();
-        return withTool(provider, "forget_memory", (tool) => ({
-          execute: async (input: { readonly id: string }, context) => {
-            if (noted.has(input.id)) return { removed: false };
-            noted.add(input.id);
-            return tool.execute(input as never, context);
-          },
-        }));
-      },
-    },
-    {
-      id: "forgetting/clears-and-rewrites",
-      flaw: "Forgets by removing everything, and putting back the rest.",
-      kills: { "forgetting/interrupted": "lost" },
-      spares: ["forgetting/gone", "forgetting/missing"],
-      store: (store) => ({
-        ...store,
-        remove: async (scope, id, signal) => {
-          const records = await store.list(scope, signal);
-          if (!records.some((record) => record.id === id)) return false;
-          for (const record of records) await store.remove(scope, record.id, signal);
-          for (const record of records)
-            if (record.id !== id) await store.put(scope, { ...record, id: randomUUID() }, signal);
-          return true;
-        },
-      }),
+      id: "MEM-FGT-13",
+      level: "MUST",
+      profile: "base",
+      sentence: "A forget that its backend failed in the middle rejects or says so, unless the memory is wholly gone.",
+      source: "P4, P10",
     },
   ],
+  checks: [afterFailedWrite, interrupted, partly],
+  mutants: interruptedMutants,
 });
 
 /** One after which trying again helps, and one that leaves a write half done. */
@@ -231,13 +205,4 @@ async function pathAfterRepeat(
 ): Promise<string | undefined> {
   await bench.outcome(() => person.repeat(written));
   return pathShowing(await person.readings(memory.query), memory.word);
-}
-
-function rootOf(connection: Connection): string {
-  if (connection.kind !== "directory") throw new TypeError("This mutant needs a directory.");
-  return connection.root;
-}
-
-function digest(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }

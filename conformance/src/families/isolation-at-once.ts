@@ -12,6 +12,7 @@ import type { Person } from "../drive/person.ts";
 import { answersTo, leakIn, pathShowing } from "../drive/shown.ts";
 import { defineFamily, type Family } from "../family.ts";
 import { withRecall } from "../reference/changed.ts";
+import type { RecordStore, StoredRecord } from "../reference/record-store.ts";
 
 const atOnce = defineCheck({
   id: "isolation/at-once",
@@ -35,7 +36,10 @@ const atOnce = defineCheck({
       const own = await Promise.all(
         told.map(({ person, memory }, index) => person.readings(`${memory.query} ${earlier[index]?.memory.query}`)),
       );
-      const asked = await Promise.all(people.map((person) => answersTo(person, query)));
+      // Each twice, so that a batch has the same scope more than once.
+      const asked = await Promise.all(
+        people.map(async (person) => (await Promise.all([answersTo(person, query), answersTo(person, query)])).flat()),
+      );
       for (const memories of [earlier, told]) {
         const crossed = memories.map((each, index) => ({
           ...each,
@@ -84,6 +88,13 @@ export const isolationAtOnce: Family = defineFamily({
       },
     },
     {
+      id: "isolation/batch-out-of-step",
+      flaw: "Reads for many at once, each scope once, and hands the answers out by the place of the question.",
+      kills: { "isolation/at-once": "shared-between-calls" },
+      spares: ["isolation/matrix", "one-instance/two-slots"],
+      store: batched,
+    },
+    {
       id: "isolation/shared-buffer",
       flaw: "Prepares each text to be written in one buffer, which the next write fills before this one is sent.",
       kills: { "isolation/at-once": "shared-between-calls" },
@@ -126,6 +137,28 @@ function peopleOf({ namespace }: Bench, handle: Handle, path: WritePath): readon
       handle.person({ scope: `${name} by ${path}`, namespace: `${namespace} at ${slot}`, slot }),
     ),
   );
+}
+
+/** Of a mutant: what is asked within one turn of the event loop is read together. */
+function batched(store: RecordStore): RecordStore {
+  let waiting: { readonly scope: string; readonly signal: AbortSignal }[] = [];
+  let answers: Promise<readonly (readonly StoredRecord[])[]> | undefined;
+  const read = async (): Promise<readonly (readonly StoredRecord[])[]> => {
+    await new Promise((resolve) => setImmediate(resolve));
+    const asked = waiting;
+    [waiting, answers] = [[], undefined];
+    const scopes = new Map(asked.map(({ scope, signal }) => [scope, signal]));
+    const read = await Promise.all([...scopes].map(([scope, signal]) => store.list(scope, signal)));
+    return asked.map((_, index) => read[index % read.length] ?? []);
+  };
+  return {
+    ...store,
+    list: async (scope, signal) => {
+      const place = waiting.push({ scope, signal }) - 1;
+      answers ??= read();
+      return (await answers)[place] ?? [];
+    },
+  };
 }
 
 /** All at once. One that fails has said so, and comes again alone. */
