@@ -13,6 +13,11 @@ export function endingFaults({ facts, time }: Bench): readonly Fault[] {
   return known.filter((fault) => !isEndless(fault)).map((fault) => (time.mode === "real" ? hasty(fault) : fault));
 }
 
+/** Of those, the ones that say nothing true: a service may answer 404 for what is gone already, and 409 for what is there. */
+export function plainFaults(bench: Bench): readonly Fault[] {
+  return endingFaults(bench).filter((fault) => fault.kind !== "status" || ![404, 409].includes(fault.status));
+}
+
 /** Faults of this backend under which nothing ends but by a deadline or an abort. */
 export function endlessFaults({ facts }: Bench): readonly Fault[] {
   return facts.backend === "none" ? [] : faults[facts.backend].filter(isEndless);

@@ -6,7 +6,7 @@ import type { Bench } from "../bench.ts";
 import { defineCheck } from "../check.ts";
 import { abortReason, isAbort } from "../drive/abort.ts";
 import type { Canary } from "../drive/canary.ts";
-import { attempt, endingFaults, recover } from "../drive/faulting.ts";
+import { attempt, plainFaults, recover } from "../drive/faulting.ts";
 import type { Handle } from "../drive/handle.ts";
 import type { Person, Recalled } from "../drive/person.ts";
 import { someSecret } from "../drive/secret-samples.ts";
@@ -74,8 +74,7 @@ const faulty = defineCheck({
     const keeps = captures(handle) && (await isKept(bench, handle));
     const speaks = await isRecalled(bench, handle);
     if (!keeps && !speaks) bench.notApplicable("It neither captures before a compaction nor recalls after it.");
-    for (const fault of endingFaults(bench)) {
-      if (fault.kind === "status" && truths.includes(fault.status)) continue;
+    for (const fault of plainFaults(bench)) {
       const [ann, kept, memory] = [bench.someone(handle), bench.canary(), bench.canary()];
       await ann.write(kept.text);
       bench.backend.inject(fault);
@@ -154,9 +153,6 @@ export const atCompactions: Family = defineFamily({
   checks: [isolated, secrets, faulty, aborted],
   mutants: compactionMutants,
 });
-
-/** Statuses by which a service may say that something is not there, or there already. */
-const truths: readonly number[] = [404, 409];
 
 function captures({ provider }: Handle): boolean {
   return typeof provider.capture?.["compaction.requested"] === "function";

@@ -3,7 +3,7 @@
  * limit of its own; a timeout on the headers alone lets a slow body through; a timeout that throws AbortError is taken for
  * the user's cancellation, and ends the session.
  */
-import { type Clock, withDeadline } from "@keepsake/core";
+import { type Clock, type MemoryProvider, withDeadline } from "@keepsake/core";
 import type { Fault } from "../backend.ts";
 import type { Bench } from "../bench.ts";
 import { defineCheck, type Fail } from "../check.ts";
@@ -165,30 +165,14 @@ export const deadlines: Family = defineFamily({
       flaw: "Recalls nothing when its backend is too slow.",
       kills: { "deadlines/recall": "swallowed" },
       spares: ["faults/stale", "deadlines/capture"],
-      provider: (provider) =>
-        between(provider, async (call) => {
-          try {
-            return await asMethod(call);
-          } catch (error) {
-            if (call.name.startsWith("recall") && Object(error).code === "timeout") return null;
-            throw error;
-          }
-        }),
+      provider: (provider) => silentInTime(provider, "recall"),
     },
     {
       id: "deadlines/captured-in-time",
       flaw: "Gives up a capture when its backend is too slow, and says nothing.",
       kills: { "deadlines/capture": "swallowed" },
       spares: ["faults/recall", "deadlines/recall"],
-      provider: (provider) =>
-        between(provider, async (call) => {
-          try {
-            return await asMethod(call);
-          } catch (error) {
-            if (call.name.startsWith("capture") && Object(error).code === "timeout") return undefined;
-            throw error;
-          }
-        }),
+      provider: (provider) => silentInTime(provider, "capture"),
     },
     {
       id: "deadlines/saved-in-time",
@@ -268,6 +252,18 @@ async function endOf(bench: Bench, call: () => Promise<unknown>): Promise<Outcom
     if (error instanceof Hung) return { state: "pending" };
     throw error;
   }
+}
+
+/** Of a mutant: answers nothing where its deadline was reached. */
+function silentInTime(provider: MemoryProvider, operation: "recall" | "capture"): MemoryProvider {
+  return between(provider, async (call) => {
+    try {
+      return await asMethod(call);
+    } catch (error) {
+      if (call.name.startsWith(operation) && Object(error).code === "timeout") return null;
+      throw error;
+    }
+  });
 }
 
 /** Of a mutant: ends one call, and forgets the rest. */

@@ -6,7 +6,7 @@ import type { Fault } from "../backend.ts";
 import type { Bench } from "../bench.ts";
 import { defineCheck } from "../check.ts";
 import type { Canary } from "../drive/canary.ts";
-import { attempt, endingFaults, moments, passingFault, recover } from "../drive/faulting.ts";
+import { attempt, moments, passingFault, plainFaults, recover } from "../drive/faulting.ts";
 import type { Handle } from "../drive/handle.ts";
 import { collect, type Person } from "../drive/person.ts";
 import { pathShowing } from "../drive/shown.ts";
@@ -15,8 +15,6 @@ import { withMaintenance } from "../reference/changed.ts";
 
 const memoriesEach = 2;
 const mostMoments = 6;
-/** Statuses by which a service may say that something is gone already, or there already. */
-const truths: readonly number[] = [404, 409];
 
 const erases = defineCheck({
   id: "faults/erase",
@@ -166,9 +164,7 @@ async function meetings(
   const later = moments(bench.backend.observed().length - before, mostMoments).filter((after) => after > 0);
   const passing = passingFault(bench);
   return [
-    ...endingFaults(bench)
-      .filter((fault) => fault.kind !== "status" || !truths.includes(fault.status))
-      .map((fault) => ({ fault, after: 0 })),
+    ...plainFaults(bench).map((fault) => ({ fault, after: 0 })),
     ...later.map((after) => ({ fault: passing, after })),
   ];
 }

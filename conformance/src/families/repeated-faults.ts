@@ -72,19 +72,13 @@ export const repeatedFaults: Family = defineFamily({
       kills: { "faults/again-and-again": "gives-up" },
       spares: ["faults/recall", "recovery/usable-after"],
       provider: (provider, { clock }) => {
-        let [failed, until] = [0, 0];
-        return withRecall(provider, async (recall, context) => {
-          if (clock.now() < until) return null;
-          try {
-            const result = await recall(context);
-            failed = 0;
-            return result;
-          } catch (error) {
-            failed += 1;
-            if (failed >= 5) until = clock.now() + 30_000;
-            throw error;
-          }
-        });
+        const guarded = breaker({ failures: 5, now: clock.now, openMs: 30_000 });
+        return withRecall(provider, (recall, context) =>
+          guarded(
+            () => recall(context),
+            () => null,
+          ),
+        );
       },
     },
     {
@@ -93,18 +87,13 @@ export const repeatedFaults: Family = defineFamily({
       kills: { "faults/again-and-again": "gives-up" },
       spares: ["faults/capture", "recovery/usable-after"],
       provider: (provider, { clock }) => {
-        let [failed, until] = [0, 0];
-        return withCapture(provider, async (capture, context) => {
-          if (clock.now() < until) return;
-          try {
-            await capture(context);
-            failed = 0;
-          } catch (error) {
-            failed += 1;
-            if (failed >= 3) until = clock.now() + 60_000;
-            throw error;
-          }
-        });
+        const guarded = breaker({ failures: 3, now: clock.now, openMs: 60_000 });
+        return withCapture(provider, (capture, context) =>
+          guarded(
+            () => capture(context),
+            () => undefined,
+          ),
+        );
       },
     },
     {
@@ -112,20 +101,37 @@ export const repeatedFaults: Family = defineFamily({
       flaw: "Fails at once, and for ever, after seven failures in a row.",
       kills: { "faults/again-and-again": "never-again" },
       spares: ["faults/recall", "recovery/usable-after"],
-      provider: (provider) => {
-        let failed = 0;
-        return withRecall(provider, async (recall, context) => {
-          if (failed >= 7) throw new Error("The store is left alone.");
-          try {
-            const result = await recall(context);
-            failed = 0;
-            return result;
-          } catch (error) {
-            failed += 1;
-            throw error;
-          }
-        });
+      provider: (provider, { clock }) => {
+        const guarded = breaker({ failures: 7, now: clock.now, openMs: Number.POSITIVE_INFINITY });
+        const refuse = (): never => {
+          throw new Error("The store is left alone.");
+        };
+        return withRecall(provider, (recall, context) => guarded(() => recall(context), refuse));
       },
     },
   ],
 });
+
+interface BreakerOptions {
+  /** In a row, after which it opens. */
+  readonly failures: number;
+  readonly now: () => number;
+  readonly openMs: number;
+}
+
+/** Of a mutant: a circuit breaker, which answers instead while it is open. */
+function breaker({ failures: most, now, openMs }: BreakerOptions) {
+  let [failed, until] = [0, Number.NEGATIVE_INFINITY];
+  return async <T>(call: () => T | Promise<T>, instead: () => T): Promise<T> => {
+    if (now() < until) return instead();
+    try {
+      const result = await call();
+      failed = 0;
+      return result;
+    } catch (error) {
+      failed += 1;
+      if (failed >= most) until = now() + openMs;
+      throw error;
+    }
+  };
+}
