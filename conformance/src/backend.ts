@@ -85,6 +85,21 @@ export interface BackendFactory<C extends Connection = Connection> {
   attach?(connection: C): Promise<() => Promise<void>>;
 }
 
+/** The backend as an object of its own, for whoever replaces a part of it. */
+export function delegate<C extends Connection>(backend: Backend<C>): Backend<C> {
+  return {
+    kind: backend.kind,
+    connection: backend.connection,
+    ports: () => backend.ports(),
+    inject: (...args) => backend.inject(...args),
+    heal: () => backend.heal(),
+    observed: () => backend.observed(),
+    contents: () => backend.contents(),
+    busy: () => backend.busy(),
+    close: () => backend.close(),
+  };
+}
+
 const status = (code: number, retryAfterSeconds?: number): HttpFault => ({
   name: `HTTP ${code}`,
   kind: "status",

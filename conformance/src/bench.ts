@@ -1,5 +1,5 @@
 /** Where one check happens: a backend of its own, instances of the provider over it, and the kit's clock. */
-import type { Backend, Connection } from "./backend.ts";
+import { type Backend, type Connection, delegate } from "./backend.ts";
 import { Verdict } from "./check.ts";
 import { type Canary, canaries, holds } from "./drive/canary.ts";
 import type { Facts, WritePath } from "./drive/facts.ts";
@@ -224,13 +224,7 @@ export class Bench {
   /** The backend, with an eye on its faults. */
   #watched(backend: Backend): Backend {
     return {
-      kind: backend.kind,
-      connection: backend.connection,
-      ports: () => backend.ports(),
-      observed: () => backend.observed(),
-      contents: () => backend.contents(),
-      busy: () => backend.busy(),
-      close: () => backend.close(),
+      ...delegate(backend),
       inject: (...args) => {
         this.#isFaulty = true;
         backend.inject(...args);

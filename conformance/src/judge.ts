@@ -1,5 +1,6 @@
 /** Judges one subject in this process: each check on a backend of its own, each failure blamed on whom it concerns. */
 import type { Backend } from "./backend.ts";
+import { bounded } from "./backends/bounded.ts";
 import { watchNetwork } from "./backends/net-guard.ts";
 import { Bench, type BenchOptions } from "./bench.ts";
 import { type Check, commonReasons, Verdict, Violation } from "./check.ts";
@@ -31,8 +32,9 @@ export interface Judge {
   try(check: Check): Promise<CheckResult>;
 }
 
-export async function createJudge(subject: Subject, options: JudgeOptions): Promise<Judge> {
+export async function createJudge({ backend, ...rest }: Subject, options: JudgeOptions): Promise<Judge> {
   const { moduleUrl, time, seed } = options;
+  const subject: Subject = { ...rest, backend: backend === "none" ? backend : bounded(backend) };
   const base = { subject, moduleUrl, time, seed, processes: new ProviderProcesses() };
   const facts = options.facts ?? (await onBench({ ...base, facts: unknownFacts(subject) }, survey));
   return { facts, try: (check) => resultOf(check, { ...base, facts }) };
@@ -72,7 +74,7 @@ function explained(
   const state = clauseOf(check.clause).level === "MUST" ? "fail" : "advisory";
   const exchange = (backend?.observed() ?? []).slice(-6).map(({ summary }) => summary);
   const because = (reason: string, saw: string): Pick<CheckResult, "state"> & Partial<CheckResult> => {
-    const likelyCause = check.reasons[reason] ?? commonReasons[reason];
+    const likelyCause = { ...commonReasons, ...check.reasons }[reason];
     return { state, reason, saw, exchange, ...(likelyCause === undefined ? {} : { likelyCause }) };
   };
   if (failure instanceof Violation) return because(failure.reason, failure.message);

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { text as readText } from "node:stream/consumers";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Backend, TcpFault } from "../backend.ts";
 import { watchNetwork } from "./net-guard.ts";
 import { type TcpConnection, type TcpServer, tcpBackend } from "./tcp.ts";
@@ -61,6 +61,15 @@ async function ask(socket: Socket, text: string): Promise<string> {
   return answer;
 }
 
+/** Somebody else's server, once the port is free. */
+async function listening(port: number, host: string): Promise<Server> {
+  const server = createServer().listen(port, host);
+  const isListening = await new Promise<boolean>((resolve) => {
+    server.once("listening", () => resolve(true)).once("error", () => resolve(false));
+  });
+  return isListening ? server : listening(port, host);
+}
+
 const closed = (socket: Socket): Promise<void> => new Promise((resolve) => socket.once("close", () => resolve()));
 
 const fault = (kind: TcpFault["kind"]): TcpFault => ({ name: kind, kind });
@@ -95,6 +104,16 @@ test("nobody can connect any more, who was connected is thrown out, and healed i
   backend.heal();
   expect(await ask(dial(), "figs")).toBe("kept figs");
   expect(await backend.contents()).toEqual(["apples", "figs"]);
+});
+
+test("healed, it comes back as soon as its port is free", async () => {
+  backend.inject(fault("refused"));
+  const { host, port } = backend.connection;
+  const somebody = await listening(port, host);
+  backend.heal();
+  await new Promise(setImmediate);
+  somebody.close();
+  await vi.waitFor(async () => expect(await ask(dial(), "figs")).toBe("kept figs"));
 });
 
 test("nobody can connect any more after some answers", async () => {

@@ -9,6 +9,7 @@ import {
   faults,
   type TcpFault,
 } from "../backend.ts";
+import { realTimers } from "../time/wait.ts";
 import { FaultSwitch } from "./fault-switch.ts";
 import { connectPlainly, unguarded } from "./net-guard.ts";
 
@@ -83,10 +84,7 @@ class BreakableProxy implements Backend<TcpConnection> {
 
   heal(): void {
     this.#switch.heal();
-    if (this.#listener !== undefined || this.#isClosed) return;
-    const { host, port } = this.connection;
-    const accept = (client: Socket): void => this.#accept(client);
-    this.#listener = createServer({ allowHalfOpen: true }, accept).listen(port, host);
+    if (this.#listener === undefined) this.#listenAgain();
   }
 
   observed(): readonly Exchange[] {
@@ -130,6 +128,15 @@ class BreakableProxy implements Backend<TcpConnection> {
   /** From the outside a server that has gone differs from one that resets: there is nobody to connect to. */
   #refuseIfDue(): void {
     if (this.#switch.due?.kind === "refused" && !this.busy()) this.#refuse();
+  }
+
+  /** Meanwhile the system may have given the port to a connection of somebody's, which is over soon. */
+  #listenAgain(): void {
+    if (this.#isClosed) return;
+    const { host, port } = this.connection;
+    this.#listener = createServer({ allowHalfOpen: true }, (client) => this.#accept(client))
+      .once("error", () => realTimers.setTimeout(() => this.#listenAgain(), 5))
+      .listen(port, host);
   }
 
   #refuse(): void {

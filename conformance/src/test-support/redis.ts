@@ -6,6 +6,7 @@ import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import type { TcpServer } from "../backends/tcp.ts";
 import type { PutResult, RecordStore, StoredRecord } from "../reference/record-store.ts";
 
@@ -96,16 +97,18 @@ export function redisRecordStore({ host, port }: { readonly host: string; readon
   };
 }
 
-/** A redis-server of this machine, with nothing on disk. `null` where there is none. */
-export async function redisServer(): Promise<TcpServer | null> {
+/**
+ * A redis-server of this machine, with nothing on disk. `null` where there is none.
+ * @param somePort A port that is free, as far as can be known.
+ */
+export async function redisServer(somePort = freePort): Promise<TcpServer | null> {
   const folder = await mkdtemp(join(tmpdir(), "keepsake-redis-"));
-  const port = await freePort();
-  const args = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder];
-  const server = spawn("redis-server", args, { stdio: ["ignore", "pipe", "inherit"] });
-  if (!(await isReady(server))) {
+  const started = await start(folder, somePort);
+  if (started === null) {
     await rm(folder, { recursive: true });
     return null;
   }
+  const { server, port } = started;
   const { signal } = new AbortController();
   const ask = (...parts: readonly string[]): Promise<Reply> => command("127.0.0.1", port, parts, signal);
   return {
@@ -131,20 +134,36 @@ export async function redisServer(): Promise<TcpServer | null> {
   };
 }
 
-async function isReady(server: ChildProcess): Promise<boolean> {
-  const missing = once(server, "error").then(() => false);
-  const { stdout } = server;
-  if (stdout === null) return false;
-  const ready = new Promise<boolean>((resolve) => {
-    createInterface({ input: stdout }).on(
-      "line",
-      (line) => line.includes("Ready to accept connections") && resolve(true),
-    );
-  });
-  return Promise.race([missing, ready]);
+/** A free port may be somebody's by the time the server wants it: then another one is tried. */
+async function start(
+  folder: string,
+  somePort: () => Promise<number>,
+): Promise<{ readonly server: ChildProcess; readonly port: number } | null> {
+  let said = "";
+  for (let attempt = 0; attempt < 5; attempt += 1) {
+    const port = await somePort();
+    const args = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder];
+    const server = spawn("redis-server", args, { stdio: ["ignore", "pipe", "inherit"] });
+    const lines: string[] = [];
+    const state = await readiness(server, lines);
+    if (state === "ready") return { server, port };
+    if (state === "missing") return null;
+    said = lines.slice(-3).join(" ");
+  }
+  throw new Error(`redis-server does not start: ${said}`);
 }
 
-async function freePort(): Promise<number> {
+async function readiness(server: ChildProcess, lines: string[]): Promise<"ready" | "missing" | "ended"> {
+  return new Promise((resolve) => {
+    server.once("error", () => resolve("missing")).once("close", () => resolve("ended"));
+    createInterface({ input: server.stdout as Readable }).on("line", (line) => {
+      lines.push(line);
+      if (line.includes("Ready to accept connections")) resolve("ready");
+    });
+  });
+}
+
+export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, "127.0.0.1");
   await once(probe, "listening");
   const { port } = probe.address() as AddressInfo; // a TCP server's address is one
