@@ -1,6 +1,6 @@
 /** One call certifies a provider: its subject is judged in processes of its own, whoever calls. */
 import { availableParallelism } from "node:os";
-import { z } from "zod";
+import { checkOptions as checkThem, optionIs } from "@keepsake/core";
 import { clauseSet, type Profile } from "./clause.ts";
 import { JudgeWorker } from "./judge-worker.ts";
 import type { Certificate, CheckHeading, CheckResult } from "./result.ts";
@@ -21,18 +21,18 @@ export interface CertifyOptions {
   readonly execArgv?: readonly string[] | undefined;
 }
 
-const knownOptions = z.strictObject({
-  profile: z.enum(["base", "strict"]).optional(),
-  only: z.array(z.string().min(1)).min(1).optional(),
-  seed: z.int().min(0).optional(),
-  onResult: z.custom((value) => value === undefined || typeof value === "function", "must be a function").optional(),
-  execArgv: z.array(z.string()).optional(),
-});
+const isText = (value: unknown): boolean => typeof value === "string";
+const areTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 
-/** @throws TypeError naming what cannot be used. */
+/** @throws MemoryError `invalid_options`, naming what cannot be used. */
 export function checkOptions(options: CertifyOptions): void {
-  const { success, error } = knownOptions.safeParse(options);
-  if (!success) throw new TypeError(`A provider cannot be certified with these options.\n${z.prettifyError(error)}`);
+  checkThem("certify()", options, {
+    profile: (value) => value === "base" || value === "strict",
+    only: (value) => areTexts(value) && (value as string[]).length > 0,
+    seed: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
+    onResult: optionIs.callable,
+    execArgv: areTexts,
+  });
 }
 
 /** For fewer than these a further process does not pay. */
@@ -40,7 +40,7 @@ const fewestChecks = 20;
 
 /**
  * Judges the subject that a module exports as its default.
- * @throws TypeError for options that cannot be used, where the module exports no subject, and what loading it throws.
+ * @throws MemoryError `invalid_options`; TypeError where the module exports no subject; and what loading it throws.
  */
 export async function certify(module: URL | string, options: CertifyOptions = {}): Promise<Certificate> {
   checkOptions(options);

@@ -8,6 +8,7 @@ import { serve } from "./process/rpc.ts";
 import type { CheckHeading, CheckResult } from "./result.ts";
 import type { Deviation } from "./subject/define.ts";
 import { loadSubject } from "./subject/load.ts";
+import { parseSubject } from "./subject/parse.ts";
 import { createKitClock, installGlobalTime, type TimeMode } from "./time/kit-clock.ts";
 
 /** What has to be known of a subject before it is judged. */
@@ -27,7 +28,7 @@ serve({
   /** Where its time is to be replaced, this process has loaded the subject too early to judge it. */
   async look(moduleUrl: string, plan: PlanOptions): Promise<Look> {
     await patchFileSystem(); // a provider may take functions out of `node:fs` when it is loaded
-    const { name, time: timeMode, deviations = [] } = await loadSubject(moduleUrl);
+    const { name, time: timeMode, deviations = [] } = parseSubject(await loadSubject(moduleUrl));
     for (const { check } of deviations) {
       if (!allChecks.some(({ id }) => id === check)) throw new TypeError(`There is no check "${check}" (deviations).`);
     }
@@ -37,7 +38,7 @@ serve({
   async meet({ timeMode, ...options }: Case): Promise<Facts> {
     if (timeMode === "global") installGlobalTime();
     await patchFileSystem();
-    const subject = await loadSubject(options.moduleUrl);
+    const subject = parseSubject(await loadSubject(options.moduleUrl));
     judge = await createJudge(subject, { ...options, time: createKitClock(timeMode) });
     return judge.facts;
   },

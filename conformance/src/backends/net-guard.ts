@@ -1,7 +1,8 @@
 /**
  * Sees to it that a provider talks to its backend and to nobody else. It stands at the one place that every connection of
  * Node passes (`fetch`, `node:http`, `node:tls`, database clients), ahead of the look-up of names, so that a refused
- * connection leaves no traffic at all, and so that swallowing the error does not hide the attempt.
+ * connection leaves no traffic at all, and so that swallowing the error does not hide the attempt. What has an address that
+ * a stand-in answers for is connected to that.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Socket, type SocketConstructorOpts } from "node:net";
@@ -26,7 +27,7 @@ export function watchNetwork({ allow }: { readonly allow: (host: string, port: n
     unexpected: guard.unexpected,
     stop() {
       guards.delete(guard);
-      if (guards.size === 0) uninstall();
+      uninstallIfUnused();
     },
   };
 }
@@ -36,25 +37,55 @@ export function unguarded<T>(work: () => T): T {
   return ownWork.run(true, work);
 }
 
-/** Connects past every guard, and past whoever else stands in front of `connect`, such as MSW. */
+/** Connects past every guard. */
 export function connectPlainly({ host, port, ...options }: SocketConstructorOpts & Target): Socket {
   return Reflect.apply(plainConnect, new Socket(options), [port, host]);
 }
 
 /**
- * Lets connections to this address through, because somebody in this process answers them: no traffic leaves. Answers how
- * to undo it.
+ * Connects to `to` whoever connects to `from`; the latest such redirection counts. Answers how to undo it, which also ends
+ * the connections that were made: a client that keeps them would go on using them.
  */
-export function answerFor(target: Target): () => void {
-  answered.add(target);
-  return () => answered.delete(target);
+export function redirectConnections(from: Target, to: Target): () => Promise<void> {
+  const redirection: Redirection = { from, to, sockets: new Set() };
+  redirections.push(redirection);
+  install();
+  return async () => {
+    const index = redirections.indexOf(redirection);
+    if (index === -1) return;
+    redirections.splice(index, 1);
+    uninstallIfUnused();
+    await Promise.all([...redirection.sockets].map(ended));
+  };
+}
+
+/** Whether connections to this address go somewhere else. */
+export function isRedirected(target: Target): boolean {
+  return redirectionOf(target) !== undefined;
+}
+
+interface Redirection {
+  readonly from: Target;
+  readonly to: Target;
+  readonly sockets: Set<Socket>;
+}
+
+function redirectionOf({ host, port }: Target): Redirection | undefined {
+  return redirections.findLast(({ from }) => from.host === host && from.port === port);
+}
+
+async function ended(socket: Socket): Promise<void> {
+  if (socket.closed) return;
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  socket.destroy();
+  await closed;
 }
 
 // The kit may replace it later.
 const { nextTick } = process;
 
 const guards = new Set<Guard>();
-const answered = new Set<Target>();
+const redirections: Redirection[] = [];
 const ownWork = new AsyncLocalStorage<true>();
 const plainConnect: CallableFunction = Socket.prototype.connect;
 
@@ -62,6 +93,13 @@ const plainConnect: CallableFunction = Socket.prototype.connect;
 function guardedConnect(beneath: CallableFunction) {
   return function connect(this: Socket, ...args: unknown[]): Socket {
     const target = ownWork.getStore() === undefined ? targetOf(args) : undefined;
+    const redirection = target === undefined ? undefined : redirectionOf(target);
+    if (redirection !== undefined) {
+      const { to, sockets } = redirection;
+      sockets.add(this);
+      this.once("close", () => sockets.delete(this));
+      return Reflect.apply(plainConnect, this, [to.port, to.host]);
+    }
     const refusing = target === undefined ? [] : [...guards].filter(({ allow }) => !isAllowed(target, allow));
     if (target === undefined || refusing.length === 0) return Reflect.apply(beneath, this, args);
     const address = `${target.host}:${target.port}`;
@@ -86,8 +124,8 @@ function install(): void {
   Reflect.set(Socket.prototype, "connect", installed.connect);
 }
 
-function uninstall(): void {
-  if (installed === undefined) return;
+function uninstallIfUnused(): void {
+  if (installed === undefined || guards.size > 0 || redirections.length > 0) return;
   // Somebody may have patched on top: then it stays, and lets everything through.
   if (Reflect.get(Socket.prototype, "connect") === installed.connect) {
     Reflect.set(Socket.prototype, "connect", installed.beneath);
@@ -95,13 +133,13 @@ function uninstall(): void {
   installed = undefined;
 }
 
-interface Target {
+export interface Target {
   readonly host: string;
   readonly port: number;
 }
 
 /** The arguments of `connect` in all their forms. Nothing for a pipe, or for what `connect` is going to refuse itself. */
-function targetOf(args: readonly unknown[]): Target | undefined {
+export function targetOf(args: readonly unknown[]): Target | undefined {
   // `net.connect` hands its own arguments on as one array.
   const [first, second] = Array.isArray(args[0]) ? (args[0] as unknown[]) : args;
   const isOptions = typeof first === "object" && first !== null;
@@ -112,7 +150,6 @@ function targetOf(args: readonly unknown[]): Target | undefined {
 }
 
 function isAllowed({ host, port }: Target, allow: Guard["allow"]): boolean {
-  for (const one of answered) if (one.host === host && one.port === port) return true;
   const isLoopback = host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
   return isLoopback && allow(host, port);
 }

@@ -1,6 +1,7 @@
 /** Inputs for tools that nobody has described: made from their schemas and the names that such fields usually have. */
+import { createRequire } from "node:module";
 import { isStandardSchema } from "@keepsake/core";
-import { z } from "zod";
+import type { ZodType } from "zod";
 
 export interface Field {
   readonly name: string;
@@ -14,13 +15,19 @@ export function jsonSchemaOf(inputSchema: unknown): Readonly<Record<string, unkn
     if (isStandardSchema(inputSchema)) {
       const { jsonSchema } = inputSchema["~standard"];
       if (jsonSchema !== undefined) return jsonSchema.input({ target: "draft-2020-12" });
-      if (Reflect.has(inputSchema, "_zod")) return z.toJSONSchema(inputSchema as unknown as z.ZodType);
+      if (Reflect.has(inputSchema, "_zod")) return ofZod(inputSchema);
     }
     const wrapped: unknown = Reflect.get(Object(inputSchema), "jsonSchema"); // the AI SDK's own wrapping
     return Object(typeof wrapped === "object" && wrapped !== null ? wrapped : inputSchema);
   } catch {
     return {};
   }
+}
+
+/** Of a zod that cannot say it itself. Loaded where it is wanted: it is most of what a process would load. */
+function ofZod(schema: unknown): Readonly<Record<string, unknown>> {
+  const { toJSONSchema }: typeof import("zod") = createRequire(import.meta.url)("zod");
+  return toJSONSchema(schema as ZodType);
 }
 
 /** The fields of schemas that were seen before: most providers make theirs once, and offer them every turn. */

@@ -8,7 +8,7 @@ import { directoryBackend } from "../backends/directory.ts";
 import { httpBackend } from "../backends/http.ts";
 import { tcpBackend } from "../backends/tcp.ts";
 import type { Mutant } from "../family.ts";
-import { type CreateContext, defineSubject, parseSubject, type Subject } from "../subject/define.ts";
+import { type CreateContext, defineSubject, type Subject } from "../subject/define.ts";
 import { directoryRecordStore } from "./directory-store.ts";
 import { httpRecordStore, recordService } from "./http-service.ts";
 import { correctParts } from "./parts.ts";
@@ -48,7 +48,7 @@ const correct: Subject = defineSubject({
   ],
 });
 
-const subject: Subject = parseSubject({ ...correct, ...mutant?.subject?.(correct) });
+const subject: Subject = { ...correct, ...mutant?.subject?.(correct) };
 
 export default subject;
 

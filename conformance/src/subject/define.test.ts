@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { defineSubject, type SubjectDefinition } from "./define.ts";
+import { parseSubject } from "./parse.ts";
 
 const create: SubjectDefinition["create"] = () => ({ recall: { "turn.started": () => null } });
 const subject = { create, backend: "none", time: "real" } as const;
@@ -23,6 +24,6 @@ describe("a subject", () => {
       /expires/,
     ],
   ])("is refused with %s", (_, wrong, names) => {
-    expect(() => defineSubject(wrong as unknown as SubjectDefinition)).toThrow(names);
+    expect(() => parseSubject(wrong)).toThrow(names);
   });
 });
