@@ -136,8 +136,7 @@ export class Bench {
     const { env, realTime = false, ...rest } = options;
     const facts: Facts = realTime ? { ...this.facts, time: "real" } : this.facts;
     const isSpecial = realTime || env !== undefined || rest.recordsEnvironment === true;
-    // Replaced time goes on where the check before left it.
-    const from = isSpecial || facts.time === "global" ? undefined : this.#processes;
+    const from = isSpecial ? undefined : this.#processes;
     const about = { moduleUrl, connection: this.#connection, credential, facts, namespace, nowMs: time.now() };
     const handle = await RemoteHandle.open({ ...about, ...rest }, { from, env });
     this.#handles.push(handle);

@@ -37,6 +37,7 @@ export function checkOptions(options: CertifyOptions): void {
 
 /** For fewer than these a further process does not pay. */
 const fewestChecks = 20;
+const mostProcesses = 8;
 
 /**
  * Judges the subject that a module exports as its default.
@@ -47,7 +48,9 @@ export async function certify(module: URL | string, options: CertifyOptions = {}
   const { profile = "base", only, onResult = () => {}, execArgv = nodeOptions() } = options;
   const moduleUrl = String(module);
   const seed = options.seed ?? Math.floor(Math.random() * 2 ** 31);
-  const workers = [new JudgeWorker(execArgv)];
+  const most = Math.min(availableParallelism(), mostProcesses);
+  // All at once, as starting takes a while; a run of some checks may do with fewer.
+  const workers = Array.from({ length: only === undefined ? most : 1 }, () => new JudgeWorker(execArgv));
   try {
     return await judged();
   } finally {
@@ -57,7 +60,7 @@ export async function certify(module: URL | string, options: CertifyOptions = {}
   async function judged(): Promise<Certificate> {
     const [first] = workers as [JudgeWorker];
     const { name = nameOf(moduleUrl), timeMode, deviations, planned } = await first.look(moduleUrl, { profile, only });
-    const count = Math.min(availableParallelism(), Math.ceil(planned.length / fewestChecks));
+    const count = Math.min(most, Math.ceil(planned.length / fewestChecks));
     while (workers.length < count) workers.push(new JudgeWorker(execArgv));
     const about = { moduleUrl, seed, timeMode };
     const facts = await first.meet(about);

@@ -1,5 +1,5 @@
 /** A folder that a provider keeps its files in, on a disk that can be broken, for any provider that uses `node:fs`. */
-import { lstat, mkdtemp, readdir, readFile, readlink, realpath, rm } from "node:fs/promises";
+import { access, constants, lstat, mkdtemp, readdir, readFile, readlink, realpath, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -25,7 +25,7 @@ const isDirectoryFault = (fault: Fault): fault is DirectoryFault =>
   faults.directory.some(({ kind }) => kind === fault.kind);
 
 async function start(now: () => number): Promise<Backend<DirectoryConnection>> {
-  const root = await realpath(await mkdtemp(join(tmpdir(), "keepsake-conformance-")));
+  const root = await realpath(await mkdtemp(join(await scratch(), "keepsake-conformance-")));
   const observed: Exchange[] = [];
   const switchboard = new FaultSwitch(isDirectoryFault);
   const working = new Set<symbol>();
@@ -63,6 +63,24 @@ async function start(now: () => number): Promise<Backend<DirectoryConnection>> {
       await rm(root, { recursive: true, force: true });
     },
   };
+}
+
+const sharedMemory = "/dev/shm";
+const roomyBytes = 256 * 1_024 * 1_024;
+
+/**
+ * Where folders are made: in memory where there is room, as a provider cannot tell, and faults are made above the disk.
+ * Whoever sets TMPDIR decides otherwise.
+ */
+async function scratch(): Promise<string> {
+  if (process.env.TMPDIR !== undefined) return tmpdir();
+  try {
+    await access(sharedMemory, constants.W_OK);
+    const { bavail, bsize } = await statfs(sharedMemory);
+    return bavail * bsize > roomyBytes ? sharedMemory : tmpdir();
+  } catch {
+    return tmpdir();
+  }
 }
 
 /** Each file as its path below the folder, then its text. */

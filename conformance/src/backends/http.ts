@@ -29,8 +29,8 @@ export interface HttpService {
 export interface HttpBackendOptions {
   readonly service: (context: { readonly now: () => number }) => HttpService;
   /**
-   * The service's real address, such as `https://api.example.com`, for a provider that cannot be told another. Requests to
-   * it are then redirected in every process that attaches to the connection. Needs the package `msw`.
+   * The service's real address, such as `https://api.example.com`, for a provider that cannot be told another. Connections
+   * to it are then redirected in every process that attaches to the connection.
    */
   readonly origin?: string;
 }

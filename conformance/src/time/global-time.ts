@@ -17,11 +17,14 @@ export function globalTime(): FakeClock {
 
 /**
  * Replaces Date, timeouts, intervals, `performance.now`, `process.hrtime` and `AbortSignal.timeout`, as globals and in the
- * builtin modules, for the rest of the process. Call it before the subject is imported, and after the kit is.
+ * builtin modules, for the rest of the process; called again, it sets the date. Call it before the subject is imported, and after the kit is.
  * `nextTick`, `queueMicrotask` and `setImmediate` stay: they wait for nothing.
  */
 export function installGlobalTime(nowMs: number = startMs): void {
-  if (installed !== undefined) return;
+  if (installed !== undefined) {
+    installed.setSystemTime(nowMs);
+    return;
+  }
   installed = install({
     now: nowMs,
     toFake: ["Date", "setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance", "hrtime", "Temporal"],
