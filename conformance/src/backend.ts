@@ -68,6 +68,11 @@ export interface Backend<C extends Connection = Connection> {
   /** Fails everything from now on, or once `after` more requests were answered, until {@link heal}. */
   inject(fault: Fault, options?: { readonly after?: number }): void;
   heal(): void;
+  /**
+   * Does what is asked for, and keeps the answer back until it is released: the next one, or the one that comes after
+   * `after` more. Until then it is busy. {@link heal} and {@link close} release it as well.
+   */
+  hold(options?: { readonly after?: number }): HeldAnswer;
   /** What it was asked, oldest first. */
   observed(): readonly Exchange[];
   /** All that it holds, as texts to seek canaries in. */
@@ -75,6 +80,12 @@ export interface Backend<C extends Connection = Connection> {
   /** Whether it is working on something that it is going to answer: not while a fault holds the answer back. */
   busy(): boolean;
   close(): Promise<void>;
+}
+
+export interface HeldAnswer {
+  /** Whether there is an answer by now that waits to be released. */
+  isHeld(): boolean;
+  release(): void;
 }
 
 export interface BackendFactory<C extends Connection = Connection> {
@@ -93,6 +104,7 @@ export function delegate<C extends Connection>(backend: Backend<C>): Backend<C> 
     ports: () => backend.ports(),
     inject: (...args) => backend.inject(...args),
     heal: () => backend.heal(),
+    hold: (options) => backend.hold(options),
     observed: () => backend.observed(),
     contents: () => backend.contents(),
     busy: () => backend.busy(),

@@ -13,6 +13,7 @@ import {
 } from "../backend.ts";
 import { FaultSwitch } from "./fault-switch.ts";
 import { unwatched, watchFiles } from "./file-faults.ts";
+import { HeldAnswers } from "./held-answers.ts";
 
 export type DirectoryConnection = Extract<Connection, { kind: "directory" }>;
 
@@ -28,6 +29,7 @@ async function start(now: () => number): Promise<Backend<DirectoryConnection>> {
   const root = await realpath(await mkdtemp(join(await scratch(), "keepsake-conformance-")));
   const observed: Exchange[] = [];
   const switchboard = new FaultSwitch(isDirectoryFault);
+  const answers = new HeldAnswers();
   const working = new Set<symbol>();
 
   const unwatch = await watchFiles(root, {
@@ -37,6 +39,7 @@ async function start(now: () => number): Promise<Backend<DirectoryConnection>> {
       observed.push({ summary: name, sent, atMs: now() });
       return {
         fault: switchboard.next()?.kind,
+        held: answers.next(),
         end: () => working.delete(id),
         hold: () => {
           working.delete(id);
@@ -48,18 +51,24 @@ async function start(now: () => number): Promise<Backend<DirectoryConnection>> {
     },
   });
 
+  function heal(): void {
+    switchboard.heal();
+    answers.releaseAll();
+  }
+
   return {
     kind: "directory",
     connection: { kind: "directory", root },
     ports: () => [],
     inject: (fault, options) => switchboard.inject(fault, options),
-    heal: () => switchboard.heal(),
+    heal,
+    hold: (options) => answers.hold(options),
     observed: () => observed,
     contents: () => unwatched(() => readTree(root)),
     busy: () => working.size > 0,
     async close() {
       unwatch();
-      switchboard.heal();
+      heal();
       await rm(root, { recursive: true, force: true });
     },
   };

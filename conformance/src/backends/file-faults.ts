@@ -17,6 +17,7 @@ import {
   suffers,
 } from "./file-operations.ts";
 import { callback, exists, promised, type Style, synchronous, type Through } from "./file-styles.ts";
+import type { Held } from "./held-answers.ts";
 import { withBytes, writtenBytes } from "./written-data.ts";
 
 export interface FileWatcher {
@@ -27,6 +28,8 @@ export interface FileWatcher {
 export interface OperationWatch {
   /** The fault that is on; whether it has a part in this operation is decided here. */
   readonly fault: DirectoryFaultKind | undefined;
+  /** What its answer waits for. What is synchronous cannot wait. */
+  readonly held: Held | undefined;
   end(): void;
   /** Waits until the fault is healed. */
   hold(): Promise<void>;

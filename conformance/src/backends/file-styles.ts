@@ -44,6 +44,7 @@ export const promised: Style = (original, operation, { isWatched, plan, within }
         if (held) await watch.hold();
         if (error !== undefined) throw error;
         opened(result);
+        await watch.held?.untilReleased();
         return result;
       } finally {
         watch.end();
@@ -68,7 +69,11 @@ export const callback: Style = (original, operation, { plan, within }) =>
       else nextTick(settle, [error]);
     };
     if (args === undefined) return fail();
-    const settled = (...results: unknown[]): void => (error === undefined || results[0] ? settle(results) : fail());
+    const settled = (...results: unknown[]): void => {
+      if (error !== undefined && !results[0]) fail();
+      else if (watch.held === undefined) settle(results);
+      else void watch.held.untilReleased().then(() => settle(results));
+    };
     return within(() => Reflect.apply(original, this, [...args, settled]));
   };
 

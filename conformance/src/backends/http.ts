@@ -14,6 +14,7 @@ import {
   type HttpFault,
 } from "../backend.ts";
 import { FaultSwitch } from "./fault-switch.ts";
+import { HeldAnswers } from "./held-answers.ts";
 import { answerUnder, type WholeAnswer } from "./http-answer.ts";
 import { summarize } from "./http-summary.ts";
 import { unguarded } from "./net-guard.ts";
@@ -76,6 +77,7 @@ async function start(
 ): Promise<Backend<HttpConnection>> {
   const observed: Exchange[] = [];
   const switchboard = new FaultSwitch(isHttpFault);
+  const answers = new HeldAnswers();
   const working = new Set<ServerResponse>();
 
   const server = createServer((request, response) => {
@@ -110,6 +112,13 @@ async function start(
       }
     }
 
+    const held = answers.next();
+    async function serveLate(): Promise<WholeAnswer> {
+      const answer = await serve();
+      await held?.untilReleased();
+      return answer;
+    }
+
     const hold = (): void => {
       working.delete(response);
       response.once(
@@ -117,7 +126,7 @@ async function start(
         switchboard.hold(() => request.socket.destroy()),
       );
     };
-    await answerUnder(switchboard.next(), response, { serve, hold, now });
+    await answerUnder(switchboard.next(), response, { serve: serveLate, hold, now });
   }
 
   await new Promise<void>((resolve, reject) => {
@@ -128,18 +137,24 @@ async function start(
   const connection: HttpConnection =
     publicUrl === undefined ? { kind: "http", url: loopback } : { kind: "http", url: publicUrl, forwardTo: loopback };
 
+  function heal(): void {
+    switchboard.heal();
+    answers.releaseAll();
+  }
+
   return {
     kind: "http",
     connection,
     ports: () => [port],
     inject: (fault, options) => switchboard.inject(fault, options),
-    heal: () => switchboard.heal(),
+    heal,
+    hold: (options) => answers.hold(options),
     observed: () => observed,
     contents: async () => await unguarded(() => service.contents()),
     busy: () => working.size > 0,
     close: () =>
       new Promise((resolve) => {
-        switchboard.heal();
+        heal();
         server.close(() => resolve());
         server.closeAllConnections();
       }),

@@ -7,10 +7,12 @@ import {
   type Exchange,
   type Fault,
   faults,
+  type HeldAnswer,
   type TcpFault,
 } from "../backend.ts";
 import { realTimers } from "../time/wait.ts";
 import { FaultSwitch } from "./fault-switch.ts";
+import { type Held, HeldAnswers } from "./held-answers.ts";
 import { connectPlainly, unguarded } from "./net-guard.ts";
 
 /** A running server, real or a stand-in. */
@@ -53,6 +55,7 @@ class BreakableProxy implements Backend<TcpConnection> {
   readonly #behind: TcpServer;
   readonly #now: () => number;
   readonly #switch = new FaultSwitch(isTcpFault);
+  readonly #answers = new HeldAnswers();
   readonly #observed: Exchange[] = [];
   readonly #links = new Set<Link>();
   #listener: Server | undefined;
@@ -84,7 +87,12 @@ class BreakableProxy implements Backend<TcpConnection> {
 
   heal(): void {
     this.#switch.heal();
+    this.#answers.releaseAll();
     if (this.#listener === undefined) this.#listenAgain();
+  }
+
+  hold(options?: { readonly after?: number }): HeldAnswer {
+    return this.#answers.hold(options);
   }
 
   observed(): readonly Exchange[] {
@@ -101,6 +109,7 @@ class BreakableProxy implements Backend<TcpConnection> {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#answers.releaseAll();
     this.#listener?.close();
     for (const link of this.#links) link.destroy();
     await unguarded(() => this.#behind.close());
@@ -110,6 +119,7 @@ class BreakableProxy implements Backend<TcpConnection> {
     const link = new Link(client, this.#behind, {
       meet: (chunk) => {
         this.#observed.push({ summary: `${chunk.length} bytes`, sent: chunk.toString(), atMs: this.#now() });
+        link.held = this.#answers.next() ?? link.held;
         const fault = this.#switch.next()?.kind;
         if (fault === "refused") this.#refuse();
         if (fault === "hang")
@@ -156,6 +166,8 @@ interface LinkEvents {
 /** One client's connection to the proxy, with the proxy's to the server. */
 class Link {
   awaitsReply = false;
+  /** What the reply that comes next waits for. */
+  held: Held | undefined;
   readonly #client: Socket;
   readonly #server: Socket;
   /** What is going to happen to the reply that comes next. */
@@ -167,7 +179,7 @@ class Link {
     client.on("data", (chunk) => this.#forward(chunk, events.meet(chunk)));
     client.on("end", () => this.#server.end());
     client.on("error", () => {}).once("close", () => this.#server.end().resume());
-    this.#server.on("data", (chunk) => this.#reply(chunk, events));
+    this.#server.on("data", (chunk) => void this.#replyInTime(chunk, events));
     this.#server.on("end", () => client.end());
     this.#server.on("error", () => {}).once("close", () => client.destroy());
   }
@@ -194,6 +206,17 @@ class Link {
     if (fault === "half-reply") this.#onReply = "halve";
     this.awaitsReply = true;
     this.#server.write(chunk);
+  }
+
+  async #replyInTime(chunk: Buffer, events: LinkEvents): Promise<void> {
+    const { held } = this;
+    if (held !== undefined) {
+      this.held = undefined;
+      this.#server.pause();
+      await held.untilReleased();
+      this.#server.resume();
+    }
+    this.#reply(chunk, events);
   }
 
   #reply(chunk: Buffer, events: LinkEvents): void {

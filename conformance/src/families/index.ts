@@ -44,6 +44,7 @@ import { maintenance } from "./maintenance.ts";
 import { maintenanceFaults } from "./maintenance-faults.ts";
 import { model } from "./model.ts";
 import { nearlyRightIds } from "./nearly-right-ids.ts";
+import { olderReads } from "./older-reads.ts";
 import { oneInstance } from "./one-instance.ts";
 import { partitions } from "./partitions.ts";
 import { privacy } from "./privacy.ts";
@@ -95,6 +96,7 @@ export const families: readonly Family[] = [
   hosting,
   oneInstance,
   freshness,
+  olderReads,
   capabilities,
   promises,
   privacy,
