@@ -1,4 +1,5 @@
-/** A process that only imports: what the subject's module does by that, beyond what importing the kit does. */
+/** A process that only imports: what the subject's module does by that, beyond what importing the kit and zod does. */
+import "zod"; // keeps its settings in the global scope, which no provider that describes its tools with it is to blame for
 import "../index.ts";
 import { serve } from "./rpc.ts";
 import { watchSideEffects } from "./side-effects.ts";
