@@ -13,6 +13,9 @@ import { certify } from "../src/certify.ts";
 import type { Check } from "../src/check.ts";
 import { allChecks, allClauses, allMutants, firstCheck } from "../src/families/index.ts";
 import type { Mutant } from "../src/family.ts";
+import { JudgeWorker } from "../src/judge-worker.ts";
+import { headingOf, plannedChecks } from "../src/plan.ts";
+import type { CheckResult } from "../src/result.ts";
 
 /** What a run showed of one mutant: the reason by the check that failed it. */
 interface Seen {
@@ -22,6 +25,8 @@ interface Seen {
 }
 
 const subject = new URL("../src/reference/subject.ts", import.meta.url);
+const seed = 1;
+const mutantsPerProcess = 25;
 const folder = join(import.meta.dirname, "..");
 const isChecking = process.argv.includes("--check");
 const isFull = process.argv.includes("--full");
@@ -46,7 +51,16 @@ async function allSeen(): Promise<readonly Seen[]> {
   const waiting = [...allMutants];
   const found: Seen[] = [];
   const work = async (): Promise<void> => {
-    for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) found.push(await judged(mutant));
+    let judge = new JudgeWorker(process.execArgv);
+    let judged = 0;
+    for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
+      found.push(needsItsOwnProcess(mutant) ? await certified(mutant) : await judgedBy(judge, mutant));
+      judged += 1;
+      if (judged % mutantsPerProcess > 0) continue;
+      await judge.end();
+      judge = new JudgeWorker(process.execArgv);
+    }
+    await judge.end();
   };
   await Promise.all(Array.from({ length: availableParallelism() }, work));
   return allMutants.flatMap((mutant) => found.filter((each) => each.mutant === mutant));
@@ -56,12 +70,37 @@ function claimed(mutant: Mutant): Seen {
   return { mutant, failed: new Map(Object.entries(mutant.kills)), passed: new Set(allChecks.map(({ id }) => id)) };
 }
 
-async function judged(mutant: Mutant): Promise<Seen> {
-  const named = [...Object.keys(mutant.kills), ...mutant.spares];
-  const quick = allChecks.filter(({ slow }) => !slow).map(({ id }) => id);
-  const only = isFull ? [...named, ...quick] : named;
-  const url = new URL(`?mutant=${encodeURIComponent(mutant.id)}`, subject);
-  const { results } = await certify(url, { profile: "strict", only, seed: 1 });
+function needsItsOwnProcess({ imported, time }: Mutant): boolean {
+  return imported !== undefined || time === "global";
+}
+
+async function certified(mutant: Mutant): Promise<Seen> {
+  const { results } = await certify(urlOf(mutant), { profile: "strict", only: checksFor(mutant), seed });
+  return seenOf(mutant, results);
+}
+
+/** As {@link certify} does, in a process that has judged other mutants before: to start one takes longer than to judge. */
+async function judgedBy(judge: JudgeWorker, mutant: Mutant): Promise<Seen> {
+  await judge.meet({ moduleUrl: String(urlOf(mutant)), timeMode: mutant.time ?? "injected", seed });
+  const planned = plannedChecks({ profile: "strict", only: checksFor(mutant) }).map(headingOf);
+  const results: CheckResult[] = [];
+  for (const heading of planned) {
+    results.push(await judge.try(heading));
+    if (results[0]?.state !== "pass") break;
+  }
+  return seenOf(mutant, results);
+}
+
+function urlOf({ id }: Mutant): URL {
+  return new URL(`?mutant=${encodeURIComponent(id)}`, subject);
+}
+
+function checksFor({ kills, spares }: Mutant): readonly string[] {
+  const named = [...Object.keys(kills), ...spares];
+  return isFull ? [...named, ...allChecks.filter(({ slow }) => !slow).map(({ id }) => id)] : named;
+}
+
+function seenOf(mutant: Mutant, results: readonly CheckResult[]): Seen {
   const failed = results.filter(({ state }) => state === "fail" || state === "advisory");
   return {
     mutant,
