@@ -53,6 +53,11 @@ async function driven(time: KitClock, call: Promise<unknown>, busy: () => boolea
 const idle = (): boolean => false;
 const scenarios: Readonly<Record<string, (time: KitClock) => Promise<unknown>>> = {
   replaced: async () => timeScenarios.replaced(),
+  async setAgain(time) {
+    const waiting = timeScenarios.waits.global();
+    installGlobalTime(Date.UTC(2031, 0, 1));
+    return { ...timeScenarios.replaced(), waited: await driven(time, waiting, idle) };
+  },
   async waits(time) {
     const results: Record<string, unknown> = {};
     for (const [name, wait] of Object.entries(timeScenarios.waits)) results[name] = await driven(time, wait(), idle);

@@ -179,6 +179,13 @@ describe("global time", () => {
     expect(await scenario("replaced")).toEqual({ date: "2030-01-01T00:00:00.000Z", performance: 0, sameModule: true });
   });
 
+  it("is set when it is installed again, and what waits goes on waiting", async () => {
+    expect(await scenario("setAgain")).toMatchObject({
+      date: "2031-01-01T00:00:00.000Z",
+      waited: { state: "fulfilled", tookMs: 1_000 },
+    });
+  });
+
   it("drives each kind of timer", async () => {
     const fulfilled = (tookMs: number): object => ({ state: "fulfilled", tookMs });
     expect(await scenario("waits")).toEqual({
