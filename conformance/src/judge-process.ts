@@ -1,5 +1,6 @@
 /** A process that judges: time is replaced before the subject is loaded, and nothing of the caller's is around. */
 import { patchFileSystem } from "./backends/file-faults.ts";
+import { allowUnencryptedTls } from "./backends/unencrypted-tls.ts";
 import type { Facts } from "./drive/facts.ts";
 import { allChecks } from "./families/index.ts";
 import { createJudge, type Judge, type JudgeOptions } from "./judge.ts";
@@ -24,10 +25,16 @@ export type Case = Omit<JudgeOptions, "time"> & { readonly timeMode: TimeMode };
 
 let judge: Judge | undefined;
 
+/** First of all: a provider may take functions out of Node's modules when it is loaded. */
+async function patchNode(): Promise<void> {
+  allowUnencryptedTls();
+  await patchFileSystem();
+}
+
 serve({
   /** Where its time is to be replaced, this process has loaded the subject too early to judge it. */
   async look(moduleUrl: string, plan: PlanOptions): Promise<Look> {
-    await patchFileSystem(); // a provider may take functions out of `node:fs` when it is loaded
+    await patchNode();
     const { name, time: timeMode, deviations = [] } = parseSubject(await loadSubject(moduleUrl));
     for (const { check } of deviations) {
       if (!allChecks.some(({ id }) => id === check)) throw new TypeError(`There is no check "${check}" (deviations).`);
@@ -37,7 +44,7 @@ serve({
 
   async meet({ timeMode, ...options }: Case): Promise<Facts> {
     if (timeMode === "global") installGlobalTime();
-    await patchFileSystem();
+    await patchNode();
     const subject = parseSubject(await loadSubject(options.moduleUrl));
     judge = await createJudge(subject, { ...options, time: createKitClock(timeMode) });
     return judge.facts;

@@ -43,3 +43,23 @@ it("closes a backend that started when nobody waited for it any more", async () 
   resolve({ close } as unknown as Backend);
   await vi.waitFor(() => expect(close).toHaveBeenCalledOnce());
 });
+
+it("undoes an attachment that came when nobody waited for it any more", async () => {
+  const detach = vi.fn(async () => {});
+  const { promise, resolve } = Promise.withResolvers<() => Promise<void>>();
+  const late: BackendFactory = { ...directoryBackend(), attach: () => promise };
+  const connection = { kind: "directory", root: "/" } as const;
+  await expect(bounded(late, 5).attach?.(connection)).rejects.toThrow("still being attached to");
+  resolve(detach);
+  await vi.waitFor(() => expect(detach).toHaveBeenCalledOnce());
+});
+
+it("rejects with what is thrown at once, and takes what is answered at once", async () => {
+  const thrown = (): never => {
+    throw new RangeError("no");
+  };
+  const backend = await bounded(broken({ contents: thrown, close: (() => {}) as never })).start(context);
+  await expect(backend.contents()).rejects.toThrow(RangeError);
+  expect(await backend.close()).toBeUndefined();
+  await expect(bounded({ kind: "tcp", start: thrown }).start(context)).rejects.toThrow(RangeError);
+});

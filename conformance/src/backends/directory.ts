@@ -33,13 +33,14 @@ async function start(now: () => number): Promise<Backend<DirectoryConnection>> {
   const working = new Set<symbol>();
 
   const unwatch = await watchFiles(root, {
-    begin({ name, sent }) {
+    begin({ name, sent, canWait }) {
       const id = Symbol(name);
       working.add(id);
       observed.push({ summary: name, sent, atMs: now() });
+      const fault = switchboard.next()?.kind;
       return {
-        fault: switchboard.next()?.kind,
-        held: answers.next(),
+        fault,
+        held: fault === undefined && canWait ? answers.next() : undefined,
         end: () => working.delete(id),
         hold: () => {
           working.delete(id);

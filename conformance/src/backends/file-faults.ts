@@ -22,13 +22,13 @@ import { withBytes, writtenBytes } from "./written-data.ts";
 
 export interface FileWatcher {
   /** Told of an operation before it happens. */
-  begin(operation: { readonly name: string; readonly sent: string }): OperationWatch;
+  begin(operation: { readonly name: string; readonly sent: string; readonly canWait: boolean }): OperationWatch;
 }
 
 export interface OperationWatch {
   /** The fault that is on; whether it has a part in this operation is decided here. */
   readonly fault: DirectoryFaultKind | undefined;
-  /** What its answer waits for. What is synchronous cannot wait. */
+  /** What its answer waits for, where it can. */
   readonly held: Held | undefined;
   end(): void;
   /** Waits until the fault is healed. */
@@ -71,7 +71,12 @@ export interface Plan {
 }
 
 /** Nothing for an operation that is nobody's business here. */
-function plan(operation: FileOperation, self: unknown, args: readonly unknown[]): Plan | undefined {
+function plan(
+  operation: FileOperation,
+  self: unknown,
+  args: readonly unknown[],
+  { canWait }: { readonly canWait: boolean },
+): Plan | undefined {
   const targets = targetsOf(operation, self, args);
   const found = find(targets);
   if (found === undefined) return undefined;
@@ -79,7 +84,7 @@ function plan(operation: FileOperation, self: unknown, args: readonly unknown[])
   const paths = targets.map(pathOf).filter((path) => path !== undefined);
   const bytes = writtenBytes(operation, args);
   const sent = [...(paths.length > 0 ? paths : [found.path]), bytes?.toString() ?? ""].join("\n");
-  const watch = found.watcher.begin({ name: operation.name, sent });
+  const watch = found.watcher.begin({ name: operation.name, sent, canWait });
   const fault = watch.fault;
   const isHit = fault !== undefined && suffers(operation, fault, { args, onPath: paths.length > 0 });
   // A file that fails to close is closed all the same.

@@ -10,7 +10,12 @@ type AnyFunction = (this: unknown, ...args: unknown[]) => unknown;
 export interface Through {
   isWatched(operation: FileOperation, self: unknown, args: readonly unknown[]): boolean;
   /** What is to happen; nothing where the call is to be let through as it is. */
-  plan(operation: FileOperation, self: unknown, args: readonly unknown[]): Plan | undefined;
+  plan(
+    operation: FileOperation,
+    self: unknown,
+    args: readonly unknown[],
+    options: { readonly canWait: boolean },
+  ): Plan | undefined;
   /** Runs Node's own function so that what it calls in turn is not seen. */
   within<T>(work: () => T): T;
 }
@@ -33,7 +38,7 @@ export const promised: Style = (original, operation, { isWatched, plan, within }
     return run(this, given);
 
     function run(self: unknown, args: unknown[]): unknown {
-      const planned = plan(operation, self, args);
+      const planned = plan(operation, self, args, { canWait: true });
       return planned === undefined ? Reflect.apply(original, self, args) : fulfil(self, planned);
     }
 
@@ -44,9 +49,9 @@ export const promised: Style = (original, operation, { isWatched, plan, within }
         if (held) await watch.hold();
         if (error !== undefined) throw error;
         opened(result);
-        await watch.held?.untilReleased();
         return result;
       } finally {
+        await watch.held?.untilReleased();
         watch.end();
       }
     }
@@ -55,7 +60,8 @@ export const promised: Style = (original, operation, { isWatched, plan, within }
 export const callback: Style = (original, operation, { plan, within }) =>
   function (...given) {
     const done = given.at(-1);
-    const planned = typeof done === "function" ? plan(operation, this, given.slice(0, -1)) : undefined;
+    const planned =
+      typeof done === "function" ? plan(operation, this, given.slice(0, -1), { canWait: true }) : undefined;
     if (typeof done !== "function" || planned === undefined) return Reflect.apply(original, this, given);
     const { args, error, held, watch, opened } = planned;
     const asCaller = AsyncLocalStorage.snapshot();
@@ -74,13 +80,18 @@ export const callback: Style = (original, operation, { plan, within }) =>
       else if (watch.held === undefined) settle(results);
       else void watch.held.untilReleased().then(() => settle(results));
     };
-    return within(() => Reflect.apply(original, this, [...args, settled]));
+    try {
+      return within(() => Reflect.apply(original, this, [...args, settled]));
+    } catch (refusal) {
+      watch.end(); // such as of arguments that cannot be
+      throw refusal;
+    }
   };
 
 /** There is no waiting here: what would hang fails. */
 export const synchronous: Style = (original, operation, { plan, within }) =>
   function (...given) {
-    const planned = plan(operation, this, given);
+    const planned = plan(operation, this, given, { canWait: false });
     if (planned === undefined) return Reflect.apply(original, this, given);
     const { args, error, watch, opened } = planned;
     try {

@@ -1,8 +1,8 @@
 /** One answer of each kind of backend is kept back, and whoever asks meanwhile gets theirs. */
 import { once } from "node:events";
-import { readFile as readByCallback } from "node:fs";
+import { existsSync, readFile as readByCallback } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Backend } from "../backend.ts";
@@ -30,14 +30,16 @@ async function overHttp(): Promise<Case> {
   return { backend, ask, answers: [{ count: 1 }, { count: 2 }] };
 }
 
-async function overTcp(): Promise<Case> {
+async function overTcp(
+  answer = (socket: Socket, asked: number): unknown => socket.write(String(asked)),
+): Promise<Case> {
   let asked = 0;
   const server = createServer((socket) => {
     socket
       .on("error", () => {})
       .on("data", () => {
         asked += 1;
-        socket.write(`${asked}`);
+        answer(socket, asked);
       });
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
@@ -68,7 +70,7 @@ async function overFiles(read: (path: string) => Promise<unknown>): Promise<Case
 
 describe.each([
   ["http", overHttp],
-  ["tcp", overTcp],
+  ["tcp", () => overTcp()],
   ["directory, by promises", () => overFiles((path) => readFile(path))],
   ["directory, by callbacks", () => overFiles((path) => byCallback<Buffer>((done) => readByCallback(path, done)))],
 ])("a backend (%s)", (_, start) => {
@@ -106,6 +108,56 @@ describe.each([
     held.release();
     expect([await ask(), held.isHeld()]).toEqual([answers[0], false]);
   });
+});
+
+it("a server that leaves behind its answer does not take it along", async () => {
+  const { backend, ask } = await overTcp((socket) => socket.end("last"));
+  started = backend;
+  const held = backend.hold();
+  const first = watch(ask());
+  while (!held.isHeld()) await new Promise(setImmediate);
+  await new Promise(setImmediate);
+  expect([first.outcome.state, backend.busy()]).toEqual(["pending", true]);
+  held.release();
+  await first.settled;
+  expect(first.outcome).toEqual({ state: "fulfilled", value: "last" });
+});
+
+it("what is at once or meets a fault is passed over, and what fails is kept back too", async () => {
+  const { backend, ask, answers } = await overFiles((path) => readFile(path));
+  started = backend;
+  const { root } = backend.connection as { root: string };
+  const held = backend.hold();
+  existsSync(root);
+  backend.inject({ name: "EIO", kind: "EIO" }, { after: 0 });
+  await expect(ask()).rejects.toThrow("EIO");
+  expect(held.isHeld()).toBe(false);
+  backend.inject({ name: "EIO", kind: "EIO" }, { after: 10 });
+  const missing = watch(readFile(join(root, "missing.txt")));
+  while (!held.isHeld()) await new Promise(setImmediate);
+  expect(missing.outcome.state).toBe("pending");
+  held.release();
+  await missing.settled;
+  expect([missing.outcome.state, await ask()]).toEqual(["rejected", answers[0]]);
+});
+
+it("of two, each keeps back one answer", async () => {
+  const { backend, ask } = await overHttp();
+  started = backend;
+  const both = [backend.hold(), backend.hold({ after: 1 })];
+  const asked = [watch(ask()), watch(ask())];
+  while (!both.every((held) => held.isHeld())) await new Promise(setImmediate);
+  for (const held of both) held.release();
+  await Promise.all(asked.map(({ settled }) => settled));
+  expect(asked.map(({ outcome }) => outcome.state)).toEqual(["fulfilled", "fulfilled"]);
+});
+
+it("an operation on files whose arguments are refused at once is over", async () => {
+  const { backend } = await overFiles((path) => readFile(path));
+  started = backend;
+  const { root } = backend.connection as { root: string };
+  expect(() => readByCallback(join(root, "notes.txt"), { encoding: "bogus" as never }, () => {})).toThrow("encoding");
+  expect(backend.busy()).toBe(false);
 });
 
 it("a file that was read before it was replaced is answered as it was", async () => {

@@ -7,9 +7,14 @@ export interface Held {
   untilReleased(): Promise<void>;
 }
 
+interface Waiting {
+  readonly held: Held;
+  left: number;
+}
+
 export class HeldAnswers {
   readonly #released = new Set<() => void>();
-  #next: { readonly held: Held; left: number } | undefined;
+  readonly #waiting = new Set<Waiting>();
 
   /** The answer that comes after the next `after`. */
   hold({ after = 0 }: { readonly after?: number } = {}): HeldAnswer {
@@ -21,30 +26,29 @@ export class HeldAnswers {
         return promise;
       },
     };
-    this.#next = { held, left: after };
+    const waiting = { held, left: after };
+    this.#waiting.add(waiting);
     this.#released.add(resolve);
     return {
       isHeld: () => isHeld,
       release: () => {
-        if (this.#next?.held === held) this.#next = undefined;
+        this.#waiting.delete(waiting);
         this.#released.delete(resolve);
         resolve();
       },
     };
   }
 
-  /** To be asked once a request: whether its answer is the one that is kept back. */
+  /** To be asked once a request that has an answer to come: whether it is one that is kept back. */
   next(): Held | undefined {
-    const next = this.#next;
-    if (next === undefined) return undefined;
-    next.left -= 1;
-    if (next.left >= 0) return undefined;
-    this.#next = undefined;
-    return next.held;
+    const due = [...this.#waiting].find(({ left }) => left === 0);
+    if (due !== undefined) this.#waiting.delete(due);
+    for (const waiting of this.#waiting) waiting.left = Math.max(0, waiting.left - 1);
+    return due?.held;
   }
 
   releaseAll(): void {
-    this.#next = undefined;
+    this.#waiting.clear();
     for (const release of this.#released) release();
     this.#released.clear();
   }

@@ -112,7 +112,8 @@ async function start(
       }
     }
 
-    const held = answers.next();
+    const fault = switchboard.next();
+    const held = fault === undefined ? answers.next() : undefined;
     async function serveLate(): Promise<WholeAnswer> {
       const answer = await serve();
       await held?.untilReleased();
@@ -126,7 +127,7 @@ async function start(
         switchboard.hold(() => request.socket.destroy()),
       );
     };
-    await answerUnder(switchboard.next(), response, { serve: serveLate, hold, now });
+    await answerUnder(fault, response, { serve: serveLate, hold, now });
   }
 
   await new Promise<void>((resolve, reject) => {

@@ -42,36 +42,51 @@ export function connectPlainly({ host, port, ...options }: SocketConstructorOpts
   return Reflect.apply(plainConnect, new Socket(options), [port, host]);
 }
 
+export interface Redirection {
+  readonly from: Target;
+  readonly to: Target;
+  /** Whether those who connect to `from` have to encrypt. */
+  readonly isTls: boolean;
+}
+
 /**
- * Connects to `to` whoever connects to `from`; the latest such redirection counts. Answers how to undo it, which also ends
- * the connections that were made: a client that keeps them would go on using them.
+ * From now on connects to `to` whoever connects to `from`; the latest redirection counts. Answers how to undo it, which also
+ * ends the connections that were made: a client that keeps them would go on using them.
  */
-export function redirectConnections(from: Target, to: Target): () => Promise<void> {
-  const redirection: Redirection = { from, to, sockets: new Set() };
-  redirections.push(redirection);
+export function redirectConnections(redirection: Redirection): () => Promise<void> {
+  const entry: Entry = { ...redirection, sockets: new Set() };
+  redirections.push(entry);
   install();
   return async () => {
-    const index = redirections.indexOf(redirection);
+    const index = redirections.indexOf(entry);
     if (index === -1) return;
     redirections.splice(index, 1);
     uninstallIfUnused();
-    await Promise.all([...redirection.sockets].map(ended));
+    await Promise.all([...entry.sockets].map(ended));
   };
 }
 
-/** Whether connections to this address go somewhere else. */
-export function isRedirected(target: Target): boolean {
-  return redirectionOf(target) !== undefined;
+/** Connects a socket that only seems to encrypt, where there is a redirection for those who do; answers whether there is. */
+export function connectUnencrypted(target: Target, makeSocket: () => Socket): Socket | undefined {
+  const redirection = ownWork.getStore() === undefined ? redirectionOf(target) : undefined;
+  return redirection?.isTls === true ? connectTo(redirection, makeSocket()) : undefined;
 }
 
-interface Redirection {
-  readonly from: Target;
-  readonly to: Target;
-  readonly sockets: Set<Socket>;
+type Entry = Redirection & { readonly sockets: Set<Socket> };
+
+function redirectionOf(target: Target): Entry | undefined {
+  const host = plainHost(target.host);
+  return redirections.findLast(({ from }) => plainHost(from.host) === host && from.port === target.port);
 }
 
-function redirectionOf({ host, port }: Target): Redirection | undefined {
-  return redirections.findLast(({ from }) => from.host === host && from.port === port);
+function plainHost(host: string): string {
+  return host.toLowerCase().replace(/\.$/, "");
+}
+
+function connectTo({ to, sockets }: Entry, socket: Socket, listeners: readonly unknown[] = []): Socket {
+  sockets.add(socket);
+  socket.once("close", () => sockets.delete(socket));
+  return Reflect.apply(plainConnect, socket, [to.port, to.host, ...listeners]);
 }
 
 async function ended(socket: Socket): Promise<void> {
@@ -85,7 +100,7 @@ async function ended(socket: Socket): Promise<void> {
 const { nextTick } = process;
 
 const guards = new Set<Guard>();
-const redirections: Redirection[] = [];
+const redirections: Entry[] = [];
 const ownWork = new AsyncLocalStorage<true>();
 const plainConnect: CallableFunction = Socket.prototype.connect;
 
@@ -94,14 +109,18 @@ function guardedConnect(beneath: CallableFunction) {
   return function connect(this: Socket, ...args: unknown[]): Socket {
     const target = ownWork.getStore() === undefined ? targetOf(args) : undefined;
     const redirection = target === undefined ? undefined : redirectionOf(target);
-    if (redirection !== undefined) {
-      const { to, sockets } = redirection;
-      sockets.add(this);
-      this.once("close", () => sockets.delete(this));
-      return Reflect.apply(plainConnect, this, [to.port, to.host]);
+    // Those who have to encrypt come by another way.
+    if (redirection !== undefined && !redirection.isTls && !Reflect.has(this, "encrypted")) {
+      return connectTo(
+        redirection,
+        this,
+        args.flat().filter((arg) => typeof arg === "function"),
+      );
     }
     const refusing = target === undefined ? [] : [...guards].filter(({ allow }) => !isAllowed(target, allow));
-    if (target === undefined || refusing.length === 0) return Reflect.apply(beneath, this, args);
+    if (target === undefined || (refusing.length === 0 && redirection === undefined)) {
+      return Reflect.apply(beneath, this, args);
+    }
     const address = `${target.host}:${target.port}`;
     for (const { unexpected } of refusing) unexpected.push(address);
     const error = Object.assign(

@@ -1,12 +1,13 @@
 /** A service that has an address of its own: requests to it are answered by a backend, over a real wire. */
 import { once } from "node:events";
 import { createServer, get } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect, Socket } from "node:net";
 import { text as readText } from "node:stream/consumers";
+import tls from "node:tls";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Backend } from "../backend.ts";
 import { type HttpConnection, httpBackend } from "./http.ts";
-import { watchNetwork } from "./net-guard.ts";
+import { connectUnencrypted, unguarded, watchNetwork } from "./net-guard.ts";
 import { httpFault, notesService } from "./test-support/notes-service.ts";
 
 const origin = "https://api.example.com";
@@ -153,6 +154,66 @@ describe("a service with an address of its own", () => {
     await expect(call()).rejects.toThrow("fetch failed");
     watch.stop();
     expect(watch.unexpected).toEqual(["api.example.com:443"]);
+  });
+
+  test("is reached by sockets with their callbacks, however its name is spelt", async () => {
+    const calls: string[] = [];
+    const secure = await new Promise<Socket>((resolve) => {
+      const socket = tls.connect(443, "API.example.com.", {}, function (this: Socket) {
+        calls.push(this === socket ? "secure" : "nobody's");
+        resolve(socket);
+      });
+    });
+    secure.end("GET /v1/notes HTTP/1.1\r\nhost: api.example.com\r\nconnection: close\r\n\r\n");
+    expect(await readText(secure)).toContain('{"count":0}');
+    for (const [origin, target] of [
+      ["http://plain.example.com", { host: "plain.example.com", port: 80 }],
+      ["http://[2001:db8::1]:8080", { host: "2001:db8::1", port: 8_080 }],
+    ] as const) {
+      const undo = await factory.attach?.({ ...away.connection, url: origin });
+      await new Promise<void>((resolve) => {
+        const socket = connect(target, () => {
+          calls.push(origin);
+          socket.destroy();
+          resolve();
+        });
+      });
+      await undo?.();
+    }
+    expect(calls).toEqual(["secure", "http://plain.example.com", "http://[2001:db8::1]:8080"]);
+  });
+
+  test("is not reached by those who do not encrypt where they have to, nor by those who do where they must not", async () => {
+    const undo = await factory.attach?.({ ...away.connection, url: "http://plain.example.com:8080" });
+    const watch = watchNetwork({ allow: () => true });
+    await expect(fetch("http://api.example.com:443/")).rejects.toThrow("fetch failed");
+    await expect(fetch("https://plain.example.com:8080/")).rejects.toThrow("fetch failed");
+    expect((await fetch("http://plain.example.com:8080/")).status).toBe(200);
+    watch.stop();
+    await undo?.();
+    expect(new Set(watch.unexpected)).toEqual(new Set(["api.example.com:443", "plain.example.com:8080"]));
+    await expect(once(connect(443, "api.example.com"), "connect")).rejects.toMatchObject({ code: "ECONNREFUSED" });
+  });
+
+  test("gets nothing unencrypted of the kit's own work, which may ask the real one", () => {
+    const target = { host: "api.example.com", port: 443 };
+    const made = () => new Socket();
+    expect(unguarded(() => connectUnencrypted(target, made))).toBeUndefined();
+    const socket = connectUnencrypted(target, made);
+    expect(socket).toBeInstanceOf(Socket);
+    socket?.destroy();
+  });
+
+  test("is reached though somebody put back an earlier way to connect", async () => {
+    const ours = Socket.prototype.connect;
+    Socket.prototype.connect = () => {
+      throw new Error("out to the real one");
+    };
+    try {
+      expect((await call()).status).toBe(200);
+    } finally {
+      Socket.prototype.connect = ours;
+    }
   });
 
   test("has an origin and nothing more for an address", () => {

@@ -11,10 +11,11 @@ import { allowUnencryptedTls } from "./unencrypted-tls.ts";
 export async function redirectOrigin({ url, forwardTo }: HttpConnection): Promise<() => Promise<void>> {
   if (forwardTo === undefined) throw new TypeError("This connection has no address to redirect to (`forwardTo`).");
   allowUnencryptedTls();
-  return redirectConnections(addressOf(url), addressOf(forwardTo));
+  return redirectConnections({ from: addressOf(url), to: addressOf(forwardTo), isTls: url.startsWith("https:") });
 }
 
 function addressOf(url: string): Target {
   const { protocol, hostname, port } = new URL(url);
-  return { host: hostname, port: Number(port) || (protocol === "https:" ? 443 : 80) };
+  const host = hostname.replace(/^\[|\]$/g, ""); // of an IPv6 address
+  return { host, port: Number(port) || (protocol === "https:" ? 443 : 80) };
 }

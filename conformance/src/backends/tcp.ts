@@ -119,8 +119,9 @@ class BreakableProxy implements Backend<TcpConnection> {
     const link = new Link(client, this.#behind, {
       meet: (chunk) => {
         this.#observed.push({ summary: `${chunk.length} bytes`, sent: chunk.toString(), atMs: this.#now() });
-        link.held = this.#answers.next() ?? link.held;
         const fault = this.#switch.next()?.kind;
+        // What comes while an answer is awaited is more of the same request, or shares its connection.
+        if (fault === undefined && !link.awaitsReply) link.held = this.#answers.next();
         if (fault === "refused") this.#refuse();
         if (fault === "hang")
           client.once(
@@ -168,6 +169,7 @@ class Link {
   awaitsReply = false;
   /** What the reply that comes next waits for. */
   held: Held | undefined;
+  #heldReply: Promise<void> | undefined;
   readonly #client: Socket;
   readonly #server: Socket;
   /** What is going to happen to the reply that comes next. */
@@ -179,9 +181,9 @@ class Link {
     client.on("data", (chunk) => this.#forward(chunk, events.meet(chunk)));
     client.on("end", () => this.#server.end());
     client.on("error", () => {}).once("close", () => this.#server.end().resume());
-    this.#server.on("data", (chunk) => void this.#replyInTime(chunk, events));
-    this.#server.on("end", () => client.end());
-    this.#server.on("error", () => {}).once("close", () => client.destroy());
+    this.#server.on("data", (chunk) => this.#replyInTime(chunk, events));
+    this.#server.on("end", () => this.#afterReply(() => client.end()));
+    this.#server.on("error", () => {}).once("close", () => this.#afterReply(() => client.destroySoon()));
   }
 
   destroy(): void {
@@ -208,15 +210,25 @@ class Link {
     this.#server.write(chunk);
   }
 
-  async #replyInTime(chunk: Buffer, events: LinkEvents): Promise<void> {
+  #replyInTime(chunk: Buffer, events: LinkEvents): void {
     const { held } = this;
-    if (held !== undefined) {
-      this.held = undefined;
-      this.#server.pause();
-      await held.untilReleased();
-      this.#server.resume();
+    if (held === undefined) {
+      this.#reply(chunk, events);
+      return;
     }
-    this.#reply(chunk, events);
+    this.held = undefined;
+    this.#server.pause();
+    this.#heldReply = held.untilReleased().then(() => {
+      this.#heldReply = undefined;
+      this.#reply(chunk, events);
+      this.#server.resume();
+    });
+  }
+
+  /** The server may leave while its reply is kept back. */
+  #afterReply(act: () => void): void {
+    if (this.#heldReply === undefined) act();
+    else void this.#heldReply.then(act);
   }
 
   #reply(chunk: Buffer, events: LinkEvents): void {

@@ -5,7 +5,7 @@
 import { syncBuiltinESMExports } from "node:module";
 import { Socket } from "node:net";
 import tls from "node:tls";
-import { isRedirected, type Target, targetOf } from "./net-guard.ts";
+import { connectUnencrypted, targetOf } from "./net-guard.ts";
 
 interface TlsOptions {
   readonly port?: unknown;
@@ -47,7 +47,10 @@ class UnencryptedTls extends Socket {
 
 let isInstalled = false;
 
-/** Replaces `tls.connect`, for good; it differs only where a connection is redirected. */
+/**
+ * Replaces `tls.connect`, for good; it differs only where a connection is redirected. To be called before a provider is
+ * loaded, which may take `connect` out of `node:tls`.
+ */
 export function allowUnencryptedTls(): void {
   if (isInstalled) return;
   isInstalled = true;
@@ -55,9 +58,8 @@ export function allowUnencryptedTls(): void {
   const connect = (...args: readonly unknown[]): unknown => {
     const options = optionsOf(args);
     const target = options.socket === undefined ? targetOf([options]) : undefined;
-    return target !== undefined && isRedirected(target)
-      ? connected(target, options, args.at(-1))
-      : Reflect.apply(plainConnect, tls, args);
+    const socket = target && connectUnencrypted(target, () => made(options, args.at(-1)));
+    return socket ?? Reflect.apply(plainConnect, tls, args);
   };
   Reflect.set(tls, "connect", connect);
   syncBuiltinESMExports();
@@ -70,9 +72,9 @@ function optionsOf(args: readonly unknown[]): TlsOptions {
   return { ...(typeof port === "object" ? {} : { port, ...(typeof host === "string" ? { host } : {}) }), ...given };
 }
 
-function connected({ host, port }: Target, { timeout, ALPNProtocols }: TlsOptions, listener: unknown): Socket {
+function made({ timeout, ALPNProtocols }: TlsOptions, listener: unknown): Socket {
   const socket = new UnencryptedTls(ALPNProtocols);
   if (timeout !== undefined) socket.setTimeout(timeout);
-  if (typeof listener === "function") socket.once("secureConnect", () => listener());
-  return socket.connect(port, host);
+  if (typeof listener === "function") socket.once("secureConnect", listener as () => void);
+  return socket;
 }

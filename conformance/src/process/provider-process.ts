@@ -1,4 +1,5 @@
 /** The other process: loads the subject, makes its provider over the same backend, and does what it is told. */
+import { allowUnencryptedTls } from "../backends/unencrypted-tls.ts";
 import { Handle, ProviderThrew } from "../drive/handle.ts";
 import type { Person, PersonOptions } from "../drive/person.ts";
 import { loadSubject } from "../subject/load.ts";
@@ -17,6 +18,7 @@ serve({
     const { moduleUrl, connection, facts, nowMs, ...rest } = options as RemoteOptions; // our parent's
     if ((options as RemoteOptions).recordsEnvironment === true) environment = recordEnvironment();
     if (facts.time === "global") installGlobalTime(nowMs);
+    allowUnencryptedTls();
     const time = createKitClock(facts.time, nowMs);
     const subject = await loadSubject(moduleUrl);
     if (subject.backend !== "none" && connection !== undefined) detach = await subject.backend.attach?.(connection);
