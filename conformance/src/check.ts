@@ -82,11 +82,13 @@ export class Verdict extends Error {
 }
 
 /** Reasons for which any check can fail. */
-export const commonReasons = {
+export const commonReasons: Readonly<
+  Record<"hung" | "threw" | "unhandled-request" | "unhandled-rejection" | "process-ended" | "stuck", string>
+> = {
   hung: "A call was still open when everything that it could wait for had happened.",
   threw: "The provider threw where nothing was wrong.",
   "unhandled-request": "The provider asked somebody other than its backend.",
   "unhandled-rejection": "A promise of the provider's failed with nobody waiting for it.",
   "process-ended": "The provider ended the process.",
   stuck: "The provider computes without an end, so that nothing else in the process goes on.",
-} as const satisfies Readonly<Record<string, string>>;
+};

@@ -30,7 +30,7 @@ export class JudgeWorker {
   #isOver = false;
 
   /** Starts a process at once; whether that worked is seen by the first call. */
-  constructor(execArgv: readonly string[], longestCheckMs = longestCallMs) {
+  constructor(execArgv: readonly string[], longestCheckMs: number = longestCallMs) {
     this.#execArgv = execArgv;
     this.#longestCheckMs = longestCheckMs;
     this.#starting = this.#start();
