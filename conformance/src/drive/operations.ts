@@ -27,6 +27,8 @@ export interface OperationOptions {
   readonly person?: Person;
   /** Whether it is going to wait for time to pass. Default: yes. */
   readonly hurried?: boolean;
+  /** The instance that does it, such as one that did nothing before. Default: the one that made it ready. */
+  readonly by?: Handle;
 }
 
 /** Those that this provider has, of those asked for. */
@@ -42,11 +44,11 @@ export async function ready(
   bench: Bench,
   handle: Handle,
   name: OperationName,
-  { hurried = true, person = bench.someone(handle) }: OperationOptions = {},
+  { hurried = true, person = bench.someone(handle), by = handle }: OperationOptions = {},
 ): Promise<Operation | undefined> {
   const [kept, memory] = [bench.canary(), bench.canary()];
   await person.write(kept.text);
-  const caller = person.again(handle, { hurried });
+  const caller = person.again(by, { hurried });
   const base = { name, person, kept, toolsRequests: await requestsOfTools(bench, person, name) };
   const answersIt = (answer: unknown): boolean => admitsFailure(answer) || shows(answer, kept);
   switch (name) {

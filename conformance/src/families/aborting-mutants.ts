@@ -125,6 +125,24 @@ export const abortingMutants: readonly Mutant[] = [
     store: createsUnread,
   },
   {
+    id: "aborting/first-callers-session",
+    flaw: "Asks for a session under the signal of whoever calls first, and keeps what came of it.",
+    kills: { "aborting/first-call": "unusable" },
+    spares: ["aborting/before", "aborting/during-hang", "aborting/usable-after"],
+    store: (store) => {
+      let session: Promise<unknown> | undefined;
+      const inSession = <T extends unknown[], R>(call: (scope: string, ...rest: T) => Promise<R>) => {
+        return async (scope: string, ...rest: T): Promise<R> => {
+          session ??= store.list(scope, rest.at(-1) as AbortSignal); // the last that every call is given
+          await session;
+          return call(scope, ...rest);
+        };
+      };
+      const [list, put, remove] = [inSession(store.list), inSession(store.put), inSession(store.remove)];
+      return { ...store, list, put, remove };
+    },
+  },
+  {
     id: "aborting/keeps-the-lock",
     flaw: "Takes a lock for each call, and does not release it when the call is aborted.",
     kills: { "aborting/usable-after": "unusable" },

@@ -8,6 +8,7 @@ import type { Bench } from "../bench.ts";
 import { defineCheck } from "../check.ts";
 import { abortReason, isAbort } from "../drive/abort.ts";
 import { endlessFaults, passingFault, recoverFromAbandoned } from "../drive/faulting.ts";
+import type { Handle } from "../drive/handle.ts";
 import { type Operation, type OperationName, operationsOf, ready } from "../drive/operations.ts";
 import type { Recalled } from "../drive/person.ts";
 import { defineFamily, type Family } from "../family.ts";
@@ -150,6 +151,35 @@ const usable = defineCheck({
   },
 });
 
+const first = defineCheck({
+  id: "aborting/first-call",
+  clause: "MEM-ABT-05",
+  title: "After the very first call of an instance was aborted, it recalls and writes all the same",
+  needs: ["backend", "durable"],
+  reasons: {
+    unusable:
+      "What is made once, such as a connection or a session, is made under the first caller's signal, and kept.",
+  },
+  async run(bench, fail) {
+    const [fault] = endlessFaults(bench);
+    if (fault === undefined) return bench.untestable("This backend cannot be made to wait.");
+    for (const name of operationsOf(bench)) {
+      const by = await bench.open();
+      const aborted = await abortedUnder(bench, name, fault, reached, by);
+      if (aborted === undefined) continue;
+      const { person, kept } = aborted.operation;
+      const here = person.again(by);
+      const later = bench.canary();
+      const outcome = await bench.outcome(async () => {
+        await here.write(later.text);
+        return (await here.knows(kept)) && (await here.knows(later));
+      });
+      if (outcome.state !== "fulfilled" || !outcome.value)
+        fail("unusable", `An instance whose first call, ${name}, had been aborted did not work.`);
+    }
+  },
+});
+
 export const aborting: Family = defineFamily({
   name: "aborting",
   clauses: [
@@ -162,7 +192,7 @@ export const aborting: Family = defineFamily({
     must("04", "A read that was aborted is never taken for an empty memory."),
     must("05", "After an abort the same instance recalls and writes as before."),
   ],
-  checks: [before, duringHang, duringBackoff, notNothing, usable],
+  checks: [before, duringHang, duringBackoff, notNothing, usable, first],
   mutants: abortingMutants,
 });
 
@@ -190,14 +220,16 @@ const pausing: Moment = async (bench, settled, seen) => {
   return bench.backend.observed().length > seen && !settled();
 };
 
-/** An operation that a fault made wait, and that was aborted then; the backend is well again. `undefined` if it never waits. */
+/** An operation, of the instance `by` where there is one, that a fault made wait, and that was aborted then; the backend is well again. `undefined` if it never waits. */
 async function abortedUnder(
   bench: Bench,
   name: OperationName,
   fault: Fault,
   moment: Moment,
+  by?: Handle,
 ): Promise<{ readonly operation: Operation; readonly outcome: Outcome<unknown> } | undefined> {
-  const operation = await ready(bench, await bench.open(), name, { hurried: false });
+  const options = { hurried: false, ...(by === undefined ? {} : { by }) };
+  const operation = await ready(bench, await bench.open(), name, options);
   if (operation === undefined) return undefined;
   const controller = new AbortController();
   const seen = bench.backend.observed().length + operation.toolsRequests;

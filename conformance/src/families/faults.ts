@@ -8,6 +8,7 @@ import { defineCheck, type Fail } from "../check.ts";
 import { attempt, endingFaults, type Met, meetFaults, passingFault, recover, recovered } from "../drive/faulting.ts";
 import { type OperationName, operationsOf, ready } from "../drive/operations.ts";
 import type { Person } from "../drive/person.ts";
+import { readsOf } from "../drive/reads.ts";
 import { defineFamily, type Family } from "../family.ts";
 import { faultMutants } from "./fault-mutants.ts";
 
@@ -126,7 +127,7 @@ const stale = defineCheck({
   },
   async run(bench, fail) {
     const [first, second] = [await bench.open(), await bench.open()];
-    const ways = { recall: asksRecall, ...(bench.facts.searchTool === undefined ? {} : { search: asksSearch }) };
+    const ways = readsOf(bench);
     const found: string[] = [];
     for (const fault of endingFaults(bench)) {
       const here = bench.someone(first);
@@ -267,14 +268,6 @@ async function requestsOf(bench: Bench, name: OperationName): Promise<readonly n
   await operation?.run();
   const count = bench.backend.observed().length - before;
   return Array.from({ length: Math.min(12, count - 1) }, (_, index) => index + 1);
-}
-
-async function asksRecall(person: Person, query: string): Promise<string> {
-  return (await person.recalls(query)).toLowerCase();
-}
-
-async function asksSearch(person: Person, query: string): Promise<string> {
-  return (JSON.stringify(await person.search(query)) ?? "").toLowerCase();
 }
 
 async function copies(person: Person, query: string, word: string): Promise<ReadonlyMap<string, number>> {

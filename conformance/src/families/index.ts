@@ -38,6 +38,7 @@ import { isolationOfEqualIds } from "./isolation-of-equal-ids.ts";
 import { isolationOfKeys } from "./isolation-of-keys.ts";
 import { keyed } from "./keyed.ts";
 import { language } from "./language.ts";
+import { lateAnswers } from "./late-answers.ts";
 import { lateRepeats } from "./late-repeats.ts";
 import { longMemories } from "./long-memories.ts";
 import { maintenance } from "./maintenance.ts";
@@ -111,6 +112,7 @@ export const families: readonly Family[] = [
   aborting,
   abortingQueued,
   stopping,
+  lateAnswers,
   atCompactions,
   expiry,
   importedExpiry,

@@ -36,6 +36,21 @@ export const maintenanceMutants: readonly Mutant[] = [
       })),
   },
   {
+    id: "maintenance/cursor-counts",
+    flaw: "Takes the number of records so far for the cursor.",
+    kills: { "maintenance/list-while-forgetting": "skipped" },
+    spares: ["maintenance/list", "maintenance/round-trip"],
+    provider: (provider) =>
+      withMaintenance(provider, ({ list }) => ({
+        list: async ({ cursor = "0", limit = 100, ...input }) => {
+          const { records } = await list(input);
+          const end = Number(cursor) + limit;
+          const page = records.slice(Number(cursor), end);
+          return { records: page, ...(end < records.length ? { cursor: String(end) } : {}) };
+        },
+      })),
+  },
+  {
     id: "maintenance/cursor-includes",
     flaw: "Begins each page but the first with the last record of the one before.",
     kills: { "maintenance/list": "twice" },

@@ -45,6 +45,33 @@ const list = defineCheck({
   },
 });
 
+const listWhileForgetting = defineCheck({
+  id: "maintenance/list-while-forgetting",
+  clause: "MEM-MNT-06",
+  title: "Between two pages of a list, a record of the first one is forgotten",
+  needs: ["maintenance", "forget-tool"],
+  reasons: {
+    skipped: "The cursor counts records, and one that is gone moves the others: say after which record a page begins.",
+  },
+  async run(bench, fail) {
+    for (const which of [0, -1]) {
+      const ann = bench.someone(await bench.open());
+      const own = Array.from({ length: 5 }, () => bench.canary());
+      for (const { text } of own) await ann.write(text);
+      const first = await ann.maintain("list", (maintenance, key) => maintenance.list({ key, limit: 2 }));
+      const gone = own.find(({ word }) => holdsWord(first.records.slice(which).slice(0, 1), word));
+      if (gone === undefined || first.cursor === undefined) return bench.notApplicable("It lists all on one page.");
+      await ann.forget(gone);
+      // To refuse the cursor is honest.
+      const rest = await bench.outcome(() => listed(ann, 2, first.cursor));
+      if (rest.state !== "fulfilled") continue;
+      const shown = [...first.records, ...rest.value.records];
+      if (own.some((memory) => !holdsWord(shown, memory.word)))
+        fail("skipped", "A record that was never touched was on none of the pages.");
+    }
+  },
+});
+
 const texts = [
   "Plain words.",
   "  Spaces around.  ",
@@ -218,8 +245,15 @@ export const maintenance: Family = defineFamily({
       sentence: "list() refuses a cursor that it never gave and a limit that is no positive whole number.",
       source: "P15, P18",
     },
+    {
+      id: "MEM-MNT-06",
+      level: "MUST",
+      profile: "base",
+      sentence: "A list leaves out no record for another's being removed between two pages; it may refuse the cursor.",
+      source: "P15",
+    },
   ],
-  checks: [list, roundTrip, importTwice, scopesListed, badInput],
+  checks: [list, listWhileForgetting, roundTrip, importTwice, scopesListed, badInput],
   mutants: maintenanceMutants,
 });
 
@@ -235,15 +269,16 @@ function imported(person: Person, lines: readonly ExportLine[]): Promise<ImportR
   return person.maintain("import", (maintenance, key) => maintenance.import({ key, lines }));
 }
 
-/** All pages of a scope's list, at most {@link mostPages}, and the size of the largest. */
+/** All pages of a scope's list from a cursor on, at most {@link mostPages}, and the size of the largest. */
 async function listed(
   person: Person,
   limit?: number,
+  from?: string,
 ): Promise<{ readonly records: readonly ExportRecord[]; readonly largest: number; readonly hasEnded: boolean }> {
   const records: ExportRecord[] = [];
   const bounds = limit === undefined ? {} : { limit };
   let largest = 0;
-  let at: { readonly cursor?: string } = {};
+  let at: { readonly cursor?: string } = from === undefined ? {} : { cursor: from };
   for (let pages = 0; pages < mostPages; pages += 1) {
     const page = await person.maintain("list", (maintenance, key) => maintenance.list({ key, ...bounds, ...at }));
     records.push(...page.records);

@@ -3,20 +3,15 @@ import type { Bench } from "../bench.ts";
 import { defineCheck } from "../check.ts";
 import { asMethod, between } from "../drive/between.ts";
 import type { Canary } from "../drive/canary.ts";
+import { heldOrSettled, settledOrStuck } from "../drive/held.ts";
 import type { Person } from "../drive/person.ts";
+import { byRecall, bySearch, type Read, readsOf } from "../drive/reads.ts";
 import { defineFamily, type Family } from "../family.ts";
 import type { RecordStore } from "../reference/record-store.ts";
-import { quietOr, type Watched, watch } from "../time/wait.ts";
+import { watch } from "../time/wait.ts";
 
 /** Of the requests that one read makes, the answers that are kept back, one after the other. */
 const mostAnswers = 8;
-/** After as many turns without a request, a call waits for an answer that is kept back. */
-const stuckTurns = 100;
-
-type Read = (person: Person, memory: Canary) => Promise<string>;
-
-const byRecall: Read = async (person, { query }) => (await person.again().recall(query)).text;
-const bySearch: Read = async (person, { query }) => JSON.stringify(await person.again().search(query)) ?? "";
 
 const joined = defineCheck({
   id: "older-reads/recall",
@@ -48,6 +43,28 @@ const searched = defineCheck({
   },
 });
 
+const foundNothing = defineCheck({
+  id: "older-reads/nothing",
+  clause: "MEM-OLD-02",
+  title: "Nothing is found in a scope, and then another instance writes its first memory",
+  needs: ["backend", "current"],
+  reasons: {
+    "kept-nothing":
+      "That there is nothing is kept for a while, and only what this instance writes itself changes it. Whoever else writes is not noticed.",
+  },
+  async run(bench, fail) {
+    const [here, there] = [await bench.open(), await bench.open()];
+    const found: string[] = [];
+    for (const [way, read] of Object.entries(readsOf(bench))) {
+      const [person, memory] = [bench.someone(here), bench.canary()];
+      await read(person, memory.query);
+      await person.again(there).write(memory.text);
+      if (!(await read(person, memory.query)).includes(memory.word)) found.push(way);
+    }
+    if (found.length > 0) fail("kept-nothing", `The first memory of a scope was not shown by ${found.join(" and ")}.`);
+  },
+});
+
 export const olderReads: Family = defineFamily({
   name: "older-reads",
   clauses: [
@@ -59,9 +76,39 @@ export const olderReads: Family = defineFamily({
         "Unless it declares to be one turn behind, a read that begins after a write shows what was written, also while an older read is under way.",
       source: "P17",
     },
+    {
+      id: "MEM-OLD-02",
+      level: "MUST",
+      profile: "base",
+      sentence:
+        "Unless it declares to be one turn behind, the first memory of a scope is shown at once, whoever wrote it, also where nothing was found before.",
+      source: "P17, P4",
+    },
   ],
-  checks: [joined, searched],
+  checks: [joined, searched, foundNothing],
   mutants: [
+    {
+      id: "older-reads/keeps-nothing",
+      flaw: "Keeps for five seconds that a scope is empty, unless it writes to it itself.",
+      kills: { "older-reads/nothing": "kept-nothing" },
+      spares: ["older-reads/recall", "freshness/current", "promises/durable"],
+      store: (store) => {
+        const emptyUntil = new Map<string, number>();
+        return {
+          ...store,
+          async list(scope, signal) {
+            if ((emptyUntil.get(scope) ?? 0) > performance.now()) return [];
+            const records = await store.list(scope, signal);
+            if (records.length === 0) emptyUntil.set(scope, performance.now() + 5_000);
+            return records;
+          },
+          put(scope, ...rest) {
+            emptyUntil.delete(scope);
+            return store.put(scope, ...rest);
+          },
+        };
+      },
+    },
     {
       id: "older-reads/joins",
       flaw: "Gives recalls with equal questions the promise of the one that is under way.",
@@ -145,36 +192,18 @@ async function shownBesideOlder(
 ): Promise<boolean | "no such request" | "not written"> {
   const { backend } = bench;
   const answer = backend.hold({ after });
-  const older = watch(read(person, memory));
-  await quietOr(
-    () => answer.isHeld() || older.outcome.state !== "pending",
-    () => true,
-  );
-  if (!answer.isHeld()) {
-    answer.release();
+  const older = watch(read(person, memory.query));
+  if (!(await heldOrSettled(answer, older))) {
     await older.settled;
     return "no such request";
   }
   const write = watch(writing.write(memory.text));
   const isWritten = await settledOrStuck(bench, write);
-  const later = watch(isWritten ? read(person, memory) : Promise.resolve(""));
+  const later = watch(isWritten ? read(person, memory.query) : Promise.resolve(""));
   await settledOrStuck(bench, later);
   answer.release();
   await Promise.all([older.settled, write.settled, later.settled]);
   for (const { outcome } of [write, later]) if (outcome.state === "rejected") throw outcome.error;
   if (!isWritten || later.outcome.state !== "fulfilled") return "not written";
-  return later.outcome.value.toLowerCase().includes(memory.word);
-}
-
-/** Waits until a call settles, or makes no more requests. */
-async function settledOrStuck({ backend }: Bench, call: Watched<unknown>): Promise<boolean> {
-  let seen = -1;
-  const isAtWork = (): boolean => {
-    const before = seen;
-    seen = backend.observed().length;
-    return seen !== before;
-  };
-  const isSettled = (): boolean => call.outcome.state !== "pending";
-  await quietOr(isSettled, isAtWork, stuckTurns);
-  return isSettled();
+  return later.outcome.value.includes(memory.word);
 }

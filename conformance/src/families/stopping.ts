@@ -176,9 +176,9 @@ interface OneOfTwo {
 
 /** Two recalls of one memory wait, and one is aborted; then all is well again. `undefined` where they do not wait. */
 async function oneOfTwo(bench: Bench, fault: Fault, which: 0 | 1): Promise<OneOfTwo | undefined> {
-  const handle = await bench.open();
-  const [person, kept] = [bench.someone(handle), bench.canary()];
-  await person.write(kept.text);
+  const [writer, handle] = [await bench.open(), await bench.open()];
+  const [person, kept] = [bench.someone(bench.facts.capabilities.durable === true ? writer : handle), bench.canary()];
+  await person.write(kept.text); // by another instance, so that what the recalls make first is made under their signals
   const controllers = [new AbortController(), new AbortController()] as const;
   const seen = bench.backend.observed().length;
   bench.backend.inject(fault);
