@@ -73,6 +73,8 @@ export interface Backend<C extends Connection = Connection> {
    * `after` more. Until then it is busy. {@link heal} and {@link close} release it as well.
    */
   hold(options?: { readonly after?: number }): HeldAnswer;
+  /** From now on, until {@link heal}, answers arrive a few bytes at a time. Absent where nothing is sent over a wire. */
+  answerInPieces?(): void;
   /** What it was asked, oldest first. */
   observed(): readonly Exchange[];
   /** All that it holds, as texts to seek canaries in. */
@@ -105,6 +107,7 @@ export function delegate<C extends Connection>(backend: Backend<C>): Backend<C> 
     inject: (...args) => backend.inject(...args),
     heal: () => backend.heal(),
     hold: (options) => backend.hold(options),
+    ...(backend.answerInPieces === undefined ? {} : { answerInPieces: () => backend.answerInPieces?.() }),
     observed: () => backend.observed(),
     contents: () => backend.contents(),
     busy: () => backend.busy(),

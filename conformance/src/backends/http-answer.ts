@@ -1,6 +1,7 @@
 /** How a request is answered, with nothing wrong and under each fault. */
 import type { ServerResponse } from "node:http";
 import type { HttpFault } from "../backend.ts";
+import { inPieces } from "./pieces.ts";
 
 /** An answer in full: half of it can only be sent by who knows the whole. */
 export interface WholeAnswer {
@@ -21,16 +22,18 @@ export interface AnswerParts {
   /** Called when there will be no answer until the fault is healed. */
   readonly hold: () => void;
   readonly now: () => number;
+  /** Whether an answer arrives a few bytes at a time. */
+  readonly isInPieces: boolean;
 }
 
 export async function answerUnder(
   fault: HttpFault | undefined,
   response: ServerResponse,
-  { serve, hold, now }: AnswerParts,
+  { serve, hold, now, isInPieces }: AnswerParts,
 ): Promise<void> {
   switch (fault?.kind) {
     case undefined:
-      return sendWhole(response, await serve());
+      return sendWhole(response, await serve(), isInPieces);
     case "status": {
       const headers = { "content-type": "application/json", ...retryAfter(fault, now()) };
       return send(response, fault.status, headers, '{"error":"injected fault"}');
@@ -69,9 +72,19 @@ function send(response: ServerResponse, status: number, headers: Record<string, 
   response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) }).end(body);
 }
 
-function sendWhole(response: ServerResponse, { status, headers, body }: WholeAnswer): void {
+async function sendWhole(
+  response: ServerResponse,
+  { status, headers, body }: WholeAnswer,
+  isInPieces: boolean,
+): Promise<void> {
   startWhole(response, status, headers, body.length);
-  response.end(body);
+  if (!isInPieces) {
+    response.end(body);
+    return;
+  }
+  response.flushHeaders();
+  await inPieces(body, (piece) => response.write(piece));
+  response.end();
 }
 
 function sendHalf(response: ServerResponse, { status, headers, body }: WholeAnswer): void {

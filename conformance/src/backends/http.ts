@@ -78,6 +78,7 @@ async function start(
   const observed: Exchange[] = [];
   const switchboard = new FaultSwitch(isHttpFault);
   const answers = new HeldAnswers();
+  let isInPieces = false;
   const working = new Set<ServerResponse>();
 
   const server = createServer((request, response) => {
@@ -127,7 +128,7 @@ async function start(
         switchboard.hold(() => request.socket.destroy()),
       );
     };
-    await answerUnder(fault, response, { serve: serveLate, hold, now });
+    await answerUnder(fault, response, { serve: serveLate, hold, now, isInPieces });
   }
 
   await new Promise<void>((resolve, reject) => {
@@ -141,6 +142,7 @@ async function start(
   function heal(): void {
     switchboard.heal();
     answers.releaseAll();
+    isInPieces = false;
   }
 
   return {
@@ -150,6 +152,9 @@ async function start(
     inject: (fault, options) => switchboard.inject(fault, options),
     heal,
     hold: (options) => answers.hold(options),
+    answerInPieces() {
+      isInPieces = true;
+    },
     observed: () => observed,
     contents: async () => await unguarded(() => service.contents()),
     busy: () => working.size > 0,

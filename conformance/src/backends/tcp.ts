@@ -14,6 +14,7 @@ import { realTimers } from "../time/wait.ts";
 import { FaultSwitch } from "./fault-switch.ts";
 import { type Held, HeldAnswers } from "./held-answers.ts";
 import { connectPlainly, unguarded } from "./net-guard.ts";
+import { inPieces } from "./pieces.ts";
 
 /** A running server, real or a stand-in. */
 export interface TcpServer {
@@ -56,6 +57,7 @@ class BreakableProxy implements Backend<TcpConnection> {
   readonly #now: () => number;
   readonly #switch = new FaultSwitch(isTcpFault);
   readonly #answers = new HeldAnswers();
+  #isInPieces = false;
   readonly #observed: Exchange[] = [];
   readonly #links = new Set<Link>();
   #listener: Server | undefined;
@@ -88,7 +90,12 @@ class BreakableProxy implements Backend<TcpConnection> {
   heal(): void {
     this.#switch.heal();
     this.#answers.releaseAll();
+    this.#isInPieces = false;
     if (this.#listener === undefined) this.#listenAgain();
+  }
+
+  answerInPieces(): void {
+    this.#isInPieces = true;
   }
 
   hold(options?: { readonly after?: number }): HeldAnswer {
@@ -131,6 +138,7 @@ class BreakableProxy implements Backend<TcpConnection> {
         return fault;
       },
       replied: () => this.#refuseIfDue(),
+      isInPieces: () => this.#isInPieces,
     });
     this.#links.add(link);
     client.once("close", () => this.#links.delete(link));
@@ -162,6 +170,7 @@ interface LinkEvents {
   meet(chunk: Buffer): TcpFault["kind"] | undefined;
   /** Bytes of the server were passed on to the client. */
   replied(): void;
+  isInPieces(): boolean;
 }
 
 /** One client's connection to the proxy, with the proxy's to the server. */
@@ -239,8 +248,19 @@ class Link {
     } else if (this.#onReply === "halve") {
       this.#client.write(chunk.subarray(0, Math.floor(chunk.length / 2)), () => this.#client.destroy());
       this.#server.end();
+    } else if (events.isInPieces()) {
+      void this.#replyInPieces(chunk);
     } else {
       this.#client.write(chunk, () => events.replied());
     }
+  }
+
+  async #replyInPieces(chunk: Buffer): Promise<void> {
+    this.awaitsReply = true;
+    this.#server.pause();
+    this.#client.setNoDelay();
+    await inPieces(chunk, (piece) => this.#client.destroyed || this.#client.write(piece));
+    this.awaitsReply = false;
+    this.#server.resume();
   }
 }

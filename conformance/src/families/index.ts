@@ -4,6 +4,7 @@ import type { Clause } from "../clause.ts";
 import type { Family, Mutant } from "../family.ts";
 import { aborting } from "./aborting.ts";
 import { abortingQueued } from "./aborting-queued.ts";
+import { answersInPieces } from "./answers-in-pieces.ts";
 import { atCompactions } from "./at-compactions.ts";
 import { batches } from "./batches.ts";
 import { bounds } from "./bounds.ts";
@@ -136,6 +137,7 @@ export const families: readonly Family[] = [
   capturing,
   echoes,
   language,
+  answersInPieces,
   model,
   secrets,
   secretsInDepth,
