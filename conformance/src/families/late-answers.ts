@@ -15,7 +15,7 @@ const mostAnswers = 4;
 
 const aborted = defineCheck({
   id: "late-answers/aborted",
-  clause: "MEM-LAT-01",
+  clause: "MEM-LTA-01",
   title: "One person's read is aborted, another's begins, and then the answer to the first one comes",
   needs: ["backend"],
   reasons: {
@@ -50,7 +50,7 @@ export const lateAnswers: Family = defineFamily({
   name: "late-answers",
   clauses: [
     {
-      id: "MEM-LAT-01",
+      id: "MEM-LTA-01",
       level: "MUST",
       profile: "base",
       sentence: "An answer that comes after its call was aborted reaches no other call.",
