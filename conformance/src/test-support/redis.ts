@@ -75,7 +75,9 @@ export function redisRecordStore({ host, port }: { readonly host: string; readon
   const list = async (scope: string, signal: AbortSignal): Promise<readonly StoredRecord[]> => {
     const values = await ask(signal, "HVALS", keys(scope)[0]);
     if (!Array.isArray(values)) throw new TypeError("That is no list.");
-    return values.map((value) => JSON.parse(String(value)));
+    const records: StoredRecord[] = values.map((value) => JSON.parse(String(value)));
+    // A hash has no order that stays the same from one page of a list to the next.
+    return records.sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
   };
   return {
     durable: true,
