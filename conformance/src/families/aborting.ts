@@ -7,10 +7,11 @@ import type { Fault } from "../backend.ts";
 import type { Bench } from "../bench.ts";
 import { defineCheck } from "../check.ts";
 import { abortReason, isAbort } from "../drive/abort.ts";
+import type { Canary } from "../drive/canary.ts";
 import { endlessFaults, passingFault, recoverFromAbandoned } from "../drive/faulting.ts";
 import type { Handle } from "../drive/handle.ts";
 import { type Operation, type OperationName, operationsOf, ready } from "../drive/operations.ts";
-import type { Recalled } from "../drive/person.ts";
+import type { Person, Recalled } from "../drive/person.ts";
 import { defineFamily, type Family } from "../family.ts";
 import type { Outcome } from "../time/kit-clock.ts";
 import { quietOr } from "../time/wait.ts";
@@ -139,12 +140,7 @@ const usable = defineCheck({
         const aborted = await abortedUnder(bench, name, fault, reached);
         if (aborted === undefined) continue;
         const { person, kept } = aborted.operation;
-        const later = bench.canary();
-        const outcome = await bench.outcome(async () => {
-          await person.write(later.text);
-          return (await person.knows(kept)) && (await person.knows(later));
-        });
-        if (outcome.state !== "fulfilled" || !outcome.value)
+        if (!(await stillWorks(bench, person, kept)))
           fail("unusable", `After an aborted ${name} the instance did not work as before.`);
       }
     }
@@ -168,13 +164,7 @@ const first = defineCheck({
       const aborted = await abortedUnder(bench, name, fault, reached, by);
       if (aborted === undefined) continue;
       const { person, kept } = aborted.operation;
-      const here = person.again(by);
-      const later = bench.canary();
-      const outcome = await bench.outcome(async () => {
-        await here.write(later.text);
-        return (await here.knows(kept)) && (await here.knows(later));
-      });
-      if (outcome.state !== "fulfilled" || !outcome.value)
+      if (!(await stillWorks(bench, person.again(by), kept)))
         fail("unusable", `An instance whose first call, ${name}, had been aborted did not work.`);
     }
   },
@@ -198,6 +188,16 @@ export const aborting: Family = defineFamily({
 
 function must(number: string, sentence: string) {
   return { id: `MEM-ABT-${number}`, level: "MUST", profile: "base", sentence, source: "P5, E7.3, E7.4" } as const;
+}
+
+/** Whether a person's instance takes another memory, and recalls it and what was there before. */
+async function stillWorks(bench: Bench, person: Person, kept: Canary): Promise<boolean> {
+  const later = bench.canary();
+  const outcome = await bench.outcome(async () => {
+    await person.write(later.text);
+    return (await person.knows(kept)) && (await person.knows(later));
+  });
+  return outcome.state === "fulfilled" && outcome.value;
 }
 
 /** Waits until a call is where it is to be aborted: answers whether it is. */

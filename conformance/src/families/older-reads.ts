@@ -13,15 +13,15 @@ import { watch } from "../time/wait.ts";
 /** Of the requests that one read makes, the answers that are kept back, one after the other. */
 const mostAnswers = 8;
 
+const sharedTooLong =
+  "A read that begins while another one is under way is given that one's answer. Share what is under way only until something is written, by whomever, or not at all.";
+
 const joined = defineCheck({
   id: "older-reads/recall",
   clause: "MEM-OLD-01",
   title: "A memory is written while a recall waits for its backend, and another recall begins",
   needs: ["backend", "current"],
-  reasons: {
-    joined:
-      "A recall that begins while another one is under way is given that one's answer. Share what is under way only until something is written, by whomever, or not at all.",
-  },
+  reasons: { joined: sharedTooLong },
   async run(bench, fail) {
     const writer = await writerOfOutdated(bench, byRecall);
     if (writer !== undefined) fail("joined", `A recall did not show what ${writer} had written before it began.`);
@@ -33,10 +33,7 @@ const searched = defineCheck({
   clause: "MEM-OLD-01",
   title: "A memory is written while a search waits for its backend, and another search begins",
   needs: ["backend", "current", "search-tool"],
-  reasons: {
-    joined:
-      "A search that begins while another one is under way is given that one's answer. Share what is under way only until something is written, by whomever, or not at all.",
-  },
+  reasons: { joined: sharedTooLong },
   async run(bench, fail) {
     const writer = await writerOfOutdated(bench, bySearch);
     if (writer !== undefined) fail("joined", `A search did not show what ${writer} had written before it began.`);
