@@ -22,6 +22,8 @@ interface Seen {
   readonly mutant: Mutant;
   readonly failed: ReadonlyMap<string, string>;
   readonly passed: ReadonlySet<string>;
+  /** What the checks saw that did not pass, for whoever looks for the fault. */
+  readonly saw: ReadonlyMap<string, string>;
 }
 
 const subject = new URL("../src/reference/subject.ts", import.meta.url);
@@ -67,7 +69,12 @@ async function allSeen(): Promise<readonly Seen[]> {
 }
 
 function claimed(mutant: Mutant): Seen {
-  return { mutant, failed: new Map(Object.entries(mutant.kills)), passed: new Set(allChecks.map(({ id }) => id)) };
+  return {
+    mutant,
+    failed: new Map(Object.entries(mutant.kills)),
+    passed: new Set(allChecks.map(({ id }) => id)),
+    saw: new Map(),
+  };
 }
 
 function needsItsOwnProcess({ imported, time }: Mutant): boolean {
@@ -106,17 +113,19 @@ function seenOf(mutant: Mutant, results: readonly CheckResult[]): Seen {
     mutant,
     failed: new Map(failed.map(({ check, reason = "" }) => [check, reason])),
     passed: new Set(results.filter(({ state }) => state === "pass").map(({ check }) => check)),
+    saw: new Map(results.map(({ check, state, reason = state, saw = "" }) => [check, `${reason}: ${saw}`])),
   };
 }
 
-function faultsOf({ mutant, failed, passed }: Seen): readonly string[] {
+function faultsOf({ mutant, failed, passed, saw }: Seen): readonly string[] {
   const { id, kills, spares } = mutant;
   const wanted = [...spares, ...(firstCheck.id in kills ? [] : [firstCheck.id])];
+  const seenBy = (check: string): string => saw.get(check) ?? "not run";
   return [
     ...Object.entries(kills)
       .filter(([check, reason]) => failed.get(check) !== reason)
-      .map(([check, reason]) => `${id} survives ${check} (${failed.get(check) ?? "no failure"} instead of ${reason})`),
-    ...wanted.filter((check) => !passed.has(check)).map((check) => `${id} does not pass ${check}, which it should`),
+      .map(([check, reason]) => `${id} does not fail ${check} for ${reason} (${seenBy(check)})`),
+    ...wanted.filter((check) => !passed.has(check)).map((check) => `${id} does not pass ${check} (${seenBy(check)})`),
   ];
 }
 

@@ -20,16 +20,20 @@ export interface BenchOptions {
   readonly processes: ProviderProcesses;
   /** Feeds the random checks. */
   readonly seed: number;
+  readonly occasion: Occasion;
+}
+
+/** What a bench is for. Its people and words follow from that alone, so that a check meets the same ones whatever ran before. */
+export interface Occasion {
+  readonly name: string;
+  /** No two occasions of a run share one: a provider may keep what it was told in the module, over all checks. */
+  readonly number: number;
 }
 
 export interface OpenOptions {
   /** How long memories live. */
   readonly ttlMs?: number;
 }
-
-/** One for the whole run: a provider may keep what it was told in the module, over all checks. */
-const canary = canaries();
-let benches = 0;
 
 const longestBackoffMs = 60_000;
 
@@ -42,13 +46,14 @@ export class Bench {
   /** What the subject uses as its key or password here. */
   readonly credential: string;
   readonly canary = (about?: string): Canary => {
-    const made = canary(about);
+    const made = this.#canary(about);
     this.#words.push(made.word, made.topic);
     return made;
   };
   readonly subject: Subject;
   /** Of everybody here who says no other: checks cannot meet each other's people. */
   readonly namespace: string;
+  readonly #canary: (about?: string) => Canary;
   readonly #backend: Backend | undefined;
   readonly #processes: ProviderProcesses;
   /** Whether a fault is on: what then waits, waits for time to pass. */
@@ -60,7 +65,10 @@ export class Bench {
   #seen = 0;
   #busyUntilMs = 0;
 
-  constructor({ subject, moduleUrl, time, facts, processes, seed }: BenchOptions, backend: Backend | undefined) {
+  constructor(
+    { subject, moduleUrl, time, facts, processes, seed, occasion }: BenchOptions,
+    backend: Backend | undefined,
+  ) {
     this.subject = subject;
     this.moduleUrl = moduleUrl;
     this.time = time;
@@ -68,8 +76,8 @@ export class Bench {
     this.#processes = processes;
     this.seed = seed;
     this.#backend = backend === undefined ? undefined : this.#watched(backend);
-    benches += 1;
-    this.namespace = `conformance ${benches}`;
+    this.#canary = canaries(occasion.number);
+    this.namespace = `conformance ${occasion.name}`;
     this.credential = `kit-${this.canary().word}`;
   }
 

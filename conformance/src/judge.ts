@@ -6,7 +6,7 @@ import { Bench, type BenchOptions } from "./bench.ts";
 import { type Check, commonReasons, Verdict, Violation } from "./check.ts";
 import type { Facts } from "./drive/facts.ts";
 import { ProviderThrew } from "./drive/handle.ts";
-import { clauseOf } from "./families/index.ts";
+import { allChecks, clauseOf } from "./families/index.ts";
 import { missing } from "./needs.ts";
 import { headingOf } from "./plan.ts";
 import { ProviderProcesses } from "./process/provider-processes.ts";
@@ -36,8 +36,13 @@ export async function createJudge({ backend, ...rest }: Subject, options: JudgeO
   const { moduleUrl, time, seed } = options;
   const subject: Subject = { ...rest, backend: backend === "none" ? backend : bounded(backend) };
   const base = { subject, moduleUrl, time, seed, processes: new ProviderProcesses() };
-  const facts = options.facts ?? (await onBench({ ...base, facts: unknownFacts(subject) }, survey));
-  return { facts, try: (check) => resultOf(check, { ...base, facts }) };
+  const first: BenchOptions = { ...base, facts: unknownFacts(subject), occasion: { name: "survey", number: 0 } };
+  const facts = options.facts ?? (await onBench(first, survey));
+  return {
+    facts,
+    try: (check) =>
+      resultOf(check, { ...base, facts, occasion: { name: check.id, number: 1 + allChecks.indexOf(check) } }),
+  };
 }
 
 async function resultOf(check: Check, options: BenchOptions): Promise<CheckResult> {

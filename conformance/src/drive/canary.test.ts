@@ -3,14 +3,19 @@ import { canaries, holds } from "./canary.ts";
 
 describe("canaries", () => {
   it("are all different, and no word is a part of another", () => {
-    const canary = canaries();
-    const words = Array.from({ length: 2_000 }, () => canary()).flatMap(({ word, topic }) => [word, topic]);
+    const sources = [0, 1, 227].map(canaries);
+    const made = sources.flatMap((canary) => Array.from({ length: 2_000 }, () => canary()));
+    const words = made.flatMap(({ word, topic }) => [word, topic]);
     expect(new Set(words).size).toBe(words.length);
     expect(new Set(words.map((word) => word.length))).toEqual(new Set([12]));
   });
 
+  it("are the same from the same source each time", () => {
+    expect(canaries(3)()).toEqual(canaries(3)());
+  });
+
   it("are asked for by a question that shares the topic and lacks the word", () => {
-    const { text, query, topic, word } = canaries()("tea");
+    const { text, query, topic, word } = canaries(0)("tea");
     expect(text).toContain(topic);
     expect(text).toContain(word);
     expect(query).toContain(topic);
@@ -19,7 +24,7 @@ describe("canaries", () => {
 });
 
 describe("a witness", () => {
-  const word = canaries()().word;
+  const word = canaries(0)().word;
   const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
   it.each([

@@ -13,9 +13,12 @@ export interface Canary {
 const consonants = "bdfgklmnprstvz";
 const vowels = "aeiou";
 
-/** A source of canaries that never repeats one. */
-export function canaries(): (about?: string) => Canary {
-  let made = 0;
+/** As many words as a source may hand out without meeting the next one's. */
+const wordsEach = 2 ** 20;
+
+/** A source of canaries: always the same ones in the same order, none of them twice, and none of another source's. */
+export function canaries(source: number): (about?: string) => Canary {
+  let made = source * wordsEach;
   const word = (): string => {
     made += 1;
     return spell(made);
@@ -30,7 +33,7 @@ export function canaries(): (about?: string) => Canary {
 
 /** The nth word: eight letters, far from its neighbours, so that no word is like another or a part of it. */
 function spell(n: number): string {
-  let rest = (n * 2_654_435_761) % 4_294_967_296; // Knuth's multiplicative hash: one-to-one on 32 bits
+  let rest = Math.imul(n, 2_654_435_761) >>> 0; // Knuth's multiplicative hash: one-to-one on 32 bits
   let word = "";
   for (let syllable = 0; syllable < 6; syllable += 1) {
     word += consonants[rest % consonants.length];

@@ -132,7 +132,7 @@ export const isolationOfKeys: Family = defineFamily({
       id: "isolation/key-as-query",
       flaw: "Puts the key into a query where a leading - excludes.",
       kills: { "isolation/look-alike-keys": "lost" },
-      spares: ["isolation/matrix"],
+      spares: ["isolation/flooded", "isolation/foreign-id"],
       store: (store) => ({
         ...store,
         list: async (scope, signal) => (scope.startsWith("memscope1_-") ? [] : store.list(scope, signal)),
