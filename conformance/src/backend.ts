@@ -44,7 +44,7 @@ export interface TcpFault {
 export interface DirectoryFault {
   readonly name: string;
   /** `torn-write` writes half and fails. `hang` never answers. */
-  readonly kind: "EIO" | "ENOSPC" | "EPERM" | "EMFILE" | "torn-write" | "hang";
+  readonly kind: "EIO" | "ENOSPC" | "EACCES" | "EPERM" | "EMFILE" | "torn-write" | "hang";
 }
 
 /** One exchange as a failure may show it: without bodies, without credentials. */
@@ -146,6 +146,7 @@ export const faults: Readonly<Record<BackendKind, readonly Fault[]>> = {
   directory: [
     { name: "EIO", kind: "EIO" },
     { name: "ENOSPC", kind: "ENOSPC" },
+    { name: "EACCES", kind: "EACCES" },
     { name: "EPERM", kind: "EPERM" },
     { name: "EMFILE", kind: "EMFILE" },
     { name: "torn write", kind: "torn-write" },

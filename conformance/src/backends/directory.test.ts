@@ -74,6 +74,7 @@ describe("each fault", () => {
   test.each([
     ["EIO", Object.keys(operations)],
     ["ENOSPC", ["write", "mkdir", "link", "copy"]],
+    ["EACCES", Object.keys(operations)],
     ["EPERM", ["write", "mkdir", "link", "copy", "rename", "remove"]],
     ["EMFILE", ["read", "list", "open", "write", "copy"]],
     ["torn-write", ["write"]],

@@ -100,7 +100,7 @@ describe.each(Object.entries(writers))("written by %s", (_, write) => {
     expect(backend.busy()).toBe(false);
   });
 
-  test.each(["EIO", "ENOSPC", "EPERM", "EMFILE"] as const)("%s leaves nothing of it", async (code) => {
+  test.each(["EIO", "ENOSPC", "EACCES", "EPERM", "EMFILE"] as const)("%s leaves nothing of it", async (code) => {
     inject(code);
     expect(await outcome(() => write(file, "apples"))).toBe(code);
     expect(await outcome(() => write(join(elsewhere, "notes.txt"), "pears"))).toBe("done");

@@ -89,6 +89,8 @@ export function suffers(
       return true;
     case "ENOSPC":
       return applies(fills);
+    case "EACCES": // of a folder that may not be searched, which nothing in it escapes
+      return onPath;
     case "EPERM":
       return onPath && applies(names);
     case "EMFILE":
@@ -122,7 +124,7 @@ export function fileError(
   const errno = -systemConstants.errno[code];
   const wholeFile = /^(read|write|append)File$/.exec(name);
   const inside = wholeFile?.[1] === "read" ? "read" : "write";
-  const isOpening = code === "EPERM" || code === "EMFILE";
+  const isOpening = code === "EACCES" || code === "EPERM" || code === "EMFILE";
   const syscall = wholeFile === null ? (syscalls[name] ?? name.toLowerCase()) : isOpening ? "open" : inside;
   // Of an operation on an open file the system names no path, nor of the reading in `readFile`.
   const [dest, path] = wholeFile !== null && !isOpening ? [] : paths.length > 1 ? paths : [undefined, paths[0]];

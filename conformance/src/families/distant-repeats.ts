@@ -3,7 +3,7 @@
  * end: where that is near, an afternoon's work pushes out what would have kept the forgotten from coming back.
  */
 import type { Bench } from "../bench.ts";
-import { defineCheck, type Fail } from "../check.ts";
+import { defineCheck } from "../check.ts";
 import type { Canary } from "../drive/canary.ts";
 import type { WritePath } from "../drive/facts.ts";
 import { forget } from "../drive/forgets.ts";
@@ -13,6 +13,8 @@ import { defineFamily, type Family } from "../family.ts";
 import type { RecordStore } from "../reference/record-store.ts";
 
 const distance = 50;
+/** More than a list of latest operations usually holds. */
+const longHistory = 300;
 
 const reasons = {
   back: "Of earlier operations it knows only the latest few, or what is known of them is forgotten by each that follows.",
@@ -25,9 +27,10 @@ const tool = defineCheck({
   needs: ["save-tool"],
   reasons,
   async run(bench, fail) {
-    const { person, gone } = await removedFrom(bench, "tool");
-    await otherCalls(bench, person);
-    await mustStayGone(bench, { person, gone, fail });
+    const person = bench.someone(await bench.open());
+    const gone = [...(await erasedFrom(bench, person, "tool")), ...(await forgottenFrom(bench, person, "tool"))];
+    await otherCalls(bench, person, distance);
+    await mustStayGone(bench, { person, gone, fail: (saw) => fail("back", saw) });
   },
 });
 
@@ -38,9 +41,29 @@ const capture = defineCheck({
   needs: ["capture"],
   reasons,
   async run(bench, fail) {
-    const { person, gone } = await removedFrom(bench, "capture");
-    await otherTurns(bench, person);
-    await mustStayGone(bench, { person, gone, fail });
+    const person = bench.someone(await bench.open());
+    const gone = [...(await erasedFrom(bench, person, "capture")), ...(await forgottenFrom(bench, person, "capture"))];
+    await otherTurns(bench, person, distance);
+    await mustStayGone(bench, { person, gone, fail: (saw) => fail("back", saw) });
+  },
+});
+
+const recent = defineCheck({
+  id: "distant-repeats/recent",
+  clause: "MEM-DRP-03",
+  title: `After ${longHistory} other writes, one that comes again right after what it wrote was forgotten, or erased`,
+  reasons: {
+    "back-when-full":
+      "What is known of earlier operations has an end, and once it is full the latest are left out of it.",
+  },
+  async run(bench, fail) {
+    const [path] = bench.writePaths.filter((each) => each !== "import");
+    if (path === undefined) return bench.notApplicable("It is written to by imports alone.");
+    const person = bench.someone(await bench.open());
+    await (path === "tool" ? otherCalls : otherTurns)(bench, person, longHistory);
+    const forgotten = await forgottenFrom(bench, person, path); // an erase may make room again
+    const gone = forgotten.length > 0 ? forgotten : await erasedFrom(bench, person, path);
+    await mustStayGone(bench, { person, gone, fail: (saw) => fail("back-when-full", saw) });
   },
 });
 
@@ -61,8 +84,15 @@ export const distantRepeats: Family = defineFamily({
       sentence: `A capture that comes again after its memory was forgotten or erased brings nothing back, ${distance} other turns later.`,
       source: "P2, P10",
     },
+    {
+      id: "MEM-DRP-03",
+      level: "MUST",
+      profile: "strict",
+      sentence: `After ${longHistory} other writes too, a write that comes again right after its memory was forgotten brings nothing back.`,
+      source: "P2, P10",
+    },
   ],
-  checks: [tool, capture],
+  checks: [tool, capture, recent],
   mutants: [
     {
       id: "distant-repeats/latest-removals",
@@ -77,6 +107,24 @@ export const distantRepeats: Family = defineFamily({
             const answer = await store.remove(scope, id, signal);
             if (answer) removed.push(`${scope} ${id}`);
             return answer;
+          },
+        };
+      },
+    },
+    {
+      id: "distant-repeats/first-operations",
+      flaw: "Knows the first 256 operations, and none that came when the list was full.",
+      kills: { "distant-repeats/recent": "back-when-full" },
+      spares: ["distant-repeats/tool", "distant-repeats/capture", "tool-calls/after-forget"],
+      store: (store) => {
+        const operations: string[] = [];
+        const known = forgetful(store, (scope, id) => operations.includes(`${scope} ${id}`));
+        return {
+          ...known,
+          async put(scope, record, signal) {
+            const outcome = await known.put(scope, record, signal);
+            if (operations.length < 256) operations.push(`${scope} ${record.id}`);
+            return outcome;
           },
         };
       },
@@ -112,36 +160,34 @@ interface Gone {
   readonly how: "forgotten" | "erased";
 }
 
-/** Somebody whose memories were written in this way, shown, and removed in the ways that there are. */
-async function removedFrom(
-  bench: Bench,
-  path: WritePath,
-): Promise<{ readonly person: Person; readonly gone: readonly Gone[] }> {
-  const { forgetHow, maintenance, capabilities } = bench.facts;
-  const person = bench.someone(await bench.open());
-  const told = async (): Promise<Omit<Gone, "how">> => {
-    const memory = bench.canary();
-    const written = await person.write(memory.text, { path });
-    if (!(await person.knows(memory))) bench.notApplicable(`What is written by ${path} is not recalled.`);
-    return { written, memory };
-  };
-  const gone: Gone[] = [];
-  if (maintenance && capabilities.erase === "immediate") {
-    gone.push({ ...(await told()), how: "erased" });
-    await person.erase();
-  }
-  if (forgetHow !== undefined) {
-    const { written, memory } = await told();
-    await forget(bench, person, memory, written.result);
-    gone.push({ written, memory, how: "forgotten" });
-  }
-  return gone.length > 0 ? { person, gone } : bench.notApplicable("Nothing that it remembers can be removed at once.");
+/** A memory that was written in this way, shown, and erased with everything else; none where that cannot be done. */
+async function erasedFrom(bench: Bench, person: Person, path: WritePath): Promise<readonly Gone[]> {
+  const { maintenance, capabilities } = bench.facts;
+  if (!maintenance || capabilities.erase !== "immediate") return [];
+  const told = await shownTo(bench, person, path);
+  await person.erase();
+  return [{ ...told, how: "erased" }];
+}
+
+/** A memory that was written in this way, shown, and forgotten; none where that cannot be done. */
+async function forgottenFrom(bench: Bench, person: Person, path: WritePath): Promise<readonly Gone[]> {
+  if (bench.facts.forgetHow === undefined) return [];
+  const told = await shownTo(bench, person, path);
+  await forget(bench, person, told.memory, told.written.result);
+  return [{ ...told, how: "forgotten" }];
+}
+
+async function shownTo(bench: Bench, person: Person, path: WritePath): Promise<Omit<Gone, "how">> {
+  const memory = bench.canary();
+  const written = await person.write(memory.text, { path });
+  if (!(await person.knows(memory))) bench.notApplicable(`What is written by ${path} is not recalled.`);
+  return { written, memory };
 }
 
 /** Saves, each removed again where that can be done, so that the room does not run out. */
-async function otherCalls(bench: Bench, person: Person): Promise<void> {
+async function otherCalls(bench: Bench, person: Person, most: number): Promise<void> {
   let calls = 0;
-  while (calls < distance) {
+  while (calls < most) {
     const { text, word } = { ...bench.canary(), text: `Note ${calls}.` };
     const saved = await bench.outcome(() => person.save(text));
     calls += 1;
@@ -157,8 +203,8 @@ async function otherCalls(bench: Bench, person: Person): Promise<void> {
 }
 
 /** Turns, some of which are forgotten again. */
-async function otherTurns(bench: Bench, person: Person): Promise<void> {
-  for (let count = 1; count <= distance; count += 1) {
+async function otherTurns(bench: Bench, person: Person, most: number): Promise<void> {
+  for (let count = 1; count <= most; count += 1) {
     const memory = bench.canary();
     await bench.outcome(() => person.write(`${memory.topic} ${memory.word}`, { path: "capture" }));
     if (count % 5 === 0 && bench.facts.forgetHow !== undefined)
@@ -169,15 +215,16 @@ async function otherTurns(bench: Bench, person: Person): Promise<void> {
 interface Staying {
   readonly person: Person;
   readonly gone: readonly Gone[];
-  readonly fail: Fail<keyof typeof reasons>;
+  readonly fail: (saw: string) => never;
 }
 
 /** Ends the check where by now nothing is remembered at all. */
 async function mustStayGone(bench: Bench, { person, gone, fail }: Staying): Promise<void> {
+  if (gone.length === 0) bench.notApplicable("Nothing that it remembers can be removed at once.");
   for (const { written, memory, how } of gone) {
     await bench.outcome(() => person.repeat(written));
     if (pathShowing(await person.readings(memory.query), memory.word) !== undefined)
-      fail("back", `What was ${how} came again by ${written.path} after ${distance} others, and was back.`);
+      fail(`What was ${how} came again by ${written.path}, and was back.`);
   }
   const [last, { path }] = [bench.canary(), gone[0]?.written ?? {}];
   await bench.outcome(() => person.write(last.text, path === undefined ? {} : { path }));

@@ -50,6 +50,14 @@ export const faultMutants: readonly Mutant[] = [
     store: (store) => listing(store, () => []),
   },
   {
+    id: "faults/forbidden-is-missing",
+    flaw: "Takes a file that it may not read for one that is not there.",
+    kills: { "faults/recall": "swallowed" },
+    spares: ["faults/capture", "faults/stale"],
+    backend: "directory",
+    store: (store) => listing(store, (error) => (Reflect.get(Object(error), "code") === "EACCES" ? [] : undefined)),
+  },
+  {
     id: "faults/last-good-copy",
     flaw: "Serves the last list that it could read while the backend fails.",
     kills: { "faults/stale": "stale" },

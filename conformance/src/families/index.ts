@@ -19,7 +19,6 @@ import { distantRepeats } from "./distant-repeats.ts";
 import { distinctOperations } from "./distinct-operations.ts";
 import { echoes } from "./echoes.ts";
 import { erasing } from "./erasing.ts";
-import { erasingMany } from "./erasing-many.ts";
 import { erasingOneScope } from "./erasing-one-scope.ts";
 import { expiry } from "./expiry.ts";
 import { faults } from "./faults.ts";
@@ -44,6 +43,7 @@ import { lateRepeats } from "./late-repeats.ts";
 import { longMemories } from "./long-memories.ts";
 import { maintenance } from "./maintenance.ts";
 import { maintenanceFaults } from "./maintenance-faults.ts";
+import { manyMemories } from "./many-memories.ts";
 import { model } from "./model.ts";
 import { nearlyRightIds } from "./nearly-right-ids.ts";
 import { olderReads } from "./older-reads.ts";
@@ -90,7 +90,7 @@ export const families: readonly Family[] = [
   interruptedForgetting,
   maintenance,
   erasing,
-  erasingMany,
+  manyMemories,
   erasingOneScope,
   longMemories,
   shape,

@@ -100,6 +100,37 @@ const operationIds = defineCheck({
   },
 });
 
+const operationState = defineCheck({
+  id: "isolation/operation-state",
+  clause: "MEM-ISO-06",
+  title:
+    "Under the operationId of a recall in a scope that knew nothing, another recalls what it wrote before and since",
+  reasons: {
+    "as-the-first":
+      "What a recall found, how much there was, or where it ended, is kept by operationId alone, and limits whoever comes with the same one.",
+  },
+  async run(bench, fail) {
+    const handle = await bench.open();
+    const [name, memories] = [bench.canary().word, [bench.canary(), bench.canary(), bench.canary()]];
+    const known = handle.person({ scope: name });
+    const query = memories.map((memory) => memory.query).join(" ");
+    const shown = async (person: Person): Promise<number> => {
+      if (bench.facts.capabilities.freshness === "previous-turn") await person.say(query);
+      const text = (await person.recall(query)).text.toLowerCase();
+      return memories.filter(({ word }) => text.includes(word)).length;
+    };
+    await known.write(memories[0]?.text ?? "");
+    await shown(handle.person({ scope: `not ${name}`, session: "one session" }));
+    for (const { text } of memories.slice(1)) await known.write(text);
+    const under = await shown(handle.person({ scope: name, session: "one session" }));
+    if (under < (await shown(known.again())))
+      fail(
+        "as-the-first",
+        "After another scope had recalled under an operationId, recall under the same one showed less.",
+      );
+  },
+});
+
 export const isolationById: Family = defineFamily({
   name: "isolation by id",
   clauses: [
@@ -119,7 +150,7 @@ export const isolationById: Family = defineFamily({
       source: "P2, E5.10",
     },
   ],
-  checks: [foreignId, operationIds],
+  checks: [foreignId, operationIds, operationState],
   mutants: [
     {
       id: "isolation/forgets-by-id",
@@ -179,6 +210,21 @@ export const isolationById: Family = defineFamily({
           if (done.has(context.operationId)) return;
           await capture(context);
           done.add(context.operationId);
+        });
+      },
+    },
+    {
+      id: "isolation/cutoff-without-scope",
+      flaw: "Shows a recall that comes again no more than it showed the first time, and knows it by operationId alone.",
+      kills: { "isolation/operation-state": "as-the-first" },
+      spares: ["isolation/matrix", "replay/interleaved"],
+      provider: (provider, { store }) => {
+        const counts = new Map<string, number>();
+        return withRecall(provider, async (recall, context) => {
+          const present = (await store.list(context.memory.scope.key, context.abortSignal)).length;
+          const count = counts.get(context.operationId) ?? present;
+          counts.set(context.operationId, count);
+          return count === 0 && present > 0 ? null : recall(context);
         });
       },
     },

@@ -29,6 +29,16 @@ export const languageMutants: readonly Mutant[] = [
     },
   },
   {
+    id: "language/merges-by-collation",
+    flaw: "Takes two texts for the same when a collation that ignores punctuation does.",
+    kills: { "language/no-merge": "merged-signs" },
+    spares: ["language/found", "language/reserved-words", "idempotency/capture-twice"],
+    parts: () => {
+      const collator = new Intl.Collator("en", { sensitivity: "base", ignorePunctuation: true });
+      return { isSame: (one, other) => collator.compare(one, other) === 0 };
+    },
+  },
+  {
     id: "language/words-in-an-object",
     flaw: "Keeps the words of a question in a plain object.",
     kills: { "language/reserved-words": "not-found" },

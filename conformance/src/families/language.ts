@@ -3,6 +3,7 @@
  * them, a surname like a member of Object.prototype is looked up there, and JSON.parse makes numbers of what were words.
  */
 import { defineCheck } from "../check.ts";
+import type { Person } from "../drive/person.ts";
 import { defineFamily, type Family } from "../family.ts";
 import { languageMutants } from "./language-mutants.ts";
 
@@ -49,13 +50,22 @@ const pairs: readonly (readonly [first: string, second: string])[] = [
   ["يحب القهوة", "يسكن قرب البحر"],
 ];
 
+/** Not every provider keeps, or finds, a text of signs alone. One that does tells them apart. */
+const inSigns: typeof pairs = [
+  ["Writes in C++", "Writes in C#"],
+  ["The entrance code is 1.50", "The entrance code is 150"],
+  ["!!!", "???"],
+  ["\u{1f44d}\u{1f44d}\u{1f44d}", "\u{1f44e}\u{1f44e}\u{1f44e}"],
+];
+
 const noMerge = defineCheck({
   id: "language/no-merge",
   clause: "MEM-LNG-02",
-  title: "Two texts without a letter of ASCII are two memories",
+  title: "Two texts without a letter of ASCII, or that differ in signs, are two memories",
   reasons: {
     merged:
       "Texts are compared by a normal form that drops every letter outside ASCII, so that nothing is left of both.",
+    "merged-signs": "Texts are compared by a normal form, or a collation, that ignores punctuation and emoji.",
   },
   async run(bench, fail) {
     const handle = await bench.open();
@@ -68,6 +78,18 @@ const noMerge = defineCheck({
           if (!comparable(await ann.recalls(text)).includes(comparable(text)))
             fail("merged", `Of two different texts written by ${path}, only one was recalled.`);
         }
+      }
+      for (const [first, second] of inSigns) {
+        const [ann, ben] = [bench.someone(handle), bench.someone(handle)];
+        const shows = async (person: Person, text: string): Promise<boolean> => {
+          await bench.outcome(() => person.write(text, { path }));
+          return showsAs(text, await person.recalls(text));
+        };
+        if (!(await shows(ann, first)) || (await shows(ann, second)) || !(await shows(ben, second))) continue;
+        fail(
+          "merged-signs",
+          `Of two texts written by ${path} that differ in signs alone, the second was not recalled.`,
+        );
       }
     }
   },
@@ -119,11 +141,7 @@ const verbatim = defineCheck({
         const { state } = await bench.outcome(() => ann.write(text, { path }));
         if (state !== "fulfilled") continue; // it may refuse what says so little
         const recalled = await ann.recalls(text);
-        if (
-          ![text, JSON.stringify(text).slice(1, -1), text.replaceAll('"', "&quot;")].some((form) =>
-            recalled.includes(form),
-          )
-        )
+        if (!showsAs(text, recalled))
           fail("changed", `A memory that is ${kind}, written by ${path}, was not recalled as it was.`);
       }
     }
@@ -177,7 +195,8 @@ export const language: Family = defineFamily({
     {
       ...must,
       id: "MEM-LNG-02",
-      sentence: "Two different texts do not merge because nothing is left of either in a normal form.",
+      sentence:
+        "Two different texts do not merge because a normal form drops what tells them apart, or leaves nothing of either.",
       source: "P14",
     },
     {
@@ -202,6 +221,12 @@ export const language: Family = defineFamily({
   checks: [found, noMerge, reservedWords, verbatim, oddCharacters],
   mutants: languageMutants,
 });
+
+/** Whether a text is shown as it is, or as a frame may have to write it. */
+function showsAs(text: string, recalled: string): boolean {
+  const forms = [text, JSON.stringify(text).slice(1, -1), text.replaceAll('"', "&quot;")];
+  return forms.some((form) => recalled.includes(form));
+}
 
 /** Normal forms, case and spaces aside. */
 function comparable(text: string): string {

@@ -1,11 +1,12 @@
 /**
- * Erasing and forgetting are tried on a handful of memories, and meant for thousands. A delete that takes a page, a batch or whatever one
- * request answers leaves the rest, and says that it is done.
+ * Erasing, forgetting and moving are tried on a handful of memories, and meant for thousands. A delete or an export that
+ * takes a page, a batch or whatever one request answers leaves the rest, and says that it is done.
  */
+import type { ExportLine } from "@keepsake/core";
 import type { Bench } from "../bench.ts";
 import { defineCheck } from "../check.ts";
 import { type Canary, holds } from "../drive/canary.ts";
-import type { Person, Reading } from "../drive/person.ts";
+import { collect, type Person, type Reading } from "../drive/person.ts";
 import { defineFamily, type Family } from "../family.ts";
 import { withMaintenance, withTool } from "../reference/changed.ts";
 
@@ -47,8 +48,37 @@ const many = defineCheck({
   },
 });
 
-export const erasingMany: Family = defineFamily({
-  name: "erasing many",
+const exported = defineCheck({
+  id: "maintenance/many",
+  clause: "MEM-MNT-07",
+  title: `Of ${count} memories, a list and an export leave out none`,
+  needs: ["maintenance"],
+  reasons: {
+    "export-part": "Only a page or a batch is exported.",
+    "list-part": "The last page, or all after the first, is not listed.",
+  },
+  async run(bench, fail) {
+    const ann = bench.someone(await bench.open());
+    const memories = Array.from({ length: count }, () => bench.canary());
+    const imported = await ann.maintain("import", (maintenance, key) =>
+      maintenance.import({ key, lines: linesOf(memories) }),
+    );
+    const refused = new Set(imported.refused.map(({ id }) => id));
+    const taken = memories.filter(({ topic }) => !refused.has(topic));
+    if (taken.length === 0) bench.notApplicable("It takes none of so many.");
+    const missing = (records: readonly unknown[]): number => {
+      const text = JSON.stringify(records);
+      return taken.filter(({ word }) => !text.includes(word)).length;
+    };
+    const left = missing(await ann.maintain("export", (maintenance, key) => collect(maintenance.export({ key }))));
+    if (left > 0) fail("export-part", `Of ${taken.length} memories, an export left out ${left}.`);
+    const unlisted = missing(await listed(ann));
+    if (unlisted > 0) fail("list-part", `Of ${taken.length} memories, the pages of a list left out ${unlisted}.`);
+  },
+});
+
+export const manyMemories: Family = defineFamily({
+  name: "many memories",
   clauses: [
     {
       id: "MEM-ERS-05",
@@ -58,9 +88,46 @@ export const erasingMany: Family = defineFamily({
         "However much there is, each memory can be forgotten, and an erase takes everything of the scope and counts all that it took.",
       source: "P10",
     },
+    {
+      id: "MEM-MNT-07",
+      level: "MUST",
+      profile: "base",
+      sentence: "However much there is, an export holds all of it, and so do the pages of a list.",
+      source: "P15",
+    },
   ],
-  checks: [many],
+  checks: [many, exported],
   mutants: [
+    {
+      id: "maintenance/exports-a-page",
+      flaw: "Exports the first page of a list, which has a hundred records.",
+      kills: { "maintenance/many": "export-part" },
+      spares: ["maintenance/round-trip", "erasing/many"],
+      provider: (provider) =>
+        withMaintenance(provider, (maintenance) => ({
+          async *export(input) {
+            let count = 0;
+            for await (const line of maintenance.export(input)) {
+              if (count <= 100) yield line; // the header is one too
+              count += 1;
+            }
+          },
+        })),
+    },
+    {
+      id: "maintenance/lists-a-page",
+      flaw: "Lists the first hundred records, and says that these are all.",
+      kills: { "maintenance/many": "list-part" },
+      spares: ["maintenance/list", "maintenance/round-trip"],
+      provider: (provider) =>
+        withMaintenance(provider, ({ list }) => ({
+          list: async (input) => {
+            if (input.limit !== undefined) return list(input);
+            const { records } = await list(input);
+            return { records };
+          },
+        })),
+    },
     {
       id: "erasing/first-page",
       flaw: "Erases the first page of records, which has a hundred.",
@@ -114,11 +181,14 @@ async function isForgotten(bench: Bench, person: Person, memory: Canary): Promis
   return !(await person.knows(memory));
 }
 
+function linesOf(memories: readonly Canary[]): readonly ExportLine[] {
+  return memories.map(({ text, topic }) => ({ type: "memory", id: topic, text }));
+}
+
 /** In one import; one by one where that does not work. What is refused, for whatever limit, is left out. */
 async function writeAll(bench: Bench, person: Person, memories: readonly Canary[]): Promise<void> {
-  const lines = memories.map(({ text, topic }) => ({ type: "memory" as const, id: topic, text }));
   const imported = await bench.outcome(() =>
-    person.maintain("import", (maintenance, key) => maintenance.import({ key, lines })),
+    person.maintain("import", (maintenance, key) => maintenance.import({ key, lines: linesOf(memories) })),
   );
   if (imported.state === "fulfilled" && imported.value.imported > 0) return;
   for (const { text } of memories) await bench.outcome(() => person.write(text));
