@@ -2,7 +2,6 @@
  * Erasing, forgetting and moving are tried on a handful of memories, and meant for thousands. A delete or an export that
  * takes a page, a batch or whatever one request answers leaves the rest, and says that it is done.
  */
-import type { ExportLine } from "@keepsake/core";
 import type { Bench } from "../bench.ts";
 import { defineCheck } from "../check.ts";
 import { type Canary, holds } from "../drive/canary.ts";
@@ -60,9 +59,9 @@ const exported = defineCheck({
   async run(bench, fail) {
     const ann = bench.someone(await bench.open());
     const memories = Array.from({ length: count }, () => bench.canary());
-    const imported = await ann.maintain("import", (maintenance, key) =>
-      maintenance.import({ key, lines: linesOf(memories) }),
-    );
+    // Short ones, as the room for all of them may be small.
+    const lines = memories.map(({ word, topic }) => ({ type: "memory" as const, id: topic, text: word }));
+    const imported = await ann.maintain("import", (maintenance, key) => maintenance.import({ key, lines }));
     const refused = new Set(imported.refused.map(({ id }) => id));
     const taken = memories.filter(({ topic }) => !refused.has(topic));
     if (taken.length === 0) bench.notApplicable("It takes none of so many.");
@@ -181,14 +180,11 @@ async function isForgotten(bench: Bench, person: Person, memory: Canary): Promis
   return !(await person.knows(memory));
 }
 
-function linesOf(memories: readonly Canary[]): readonly ExportLine[] {
-  return memories.map(({ text, topic }) => ({ type: "memory", id: topic, text }));
-}
-
 /** In one import; one by one where that does not work. What is refused, for whatever limit, is left out. */
 async function writeAll(bench: Bench, person: Person, memories: readonly Canary[]): Promise<void> {
+  const lines = memories.map(({ text, topic }) => ({ type: "memory" as const, id: topic, text }));
   const imported = await bench.outcome(() =>
-    person.maintain("import", (maintenance, key) => maintenance.import({ key, lines: linesOf(memories) })),
+    person.maintain("import", (maintenance, key) => maintenance.import({ key, lines })),
   );
   if (imported.state === "fulfilled" && imported.value.imported > 0) return;
   for (const { text } of memories) await bench.outcome(() => person.write(text));
