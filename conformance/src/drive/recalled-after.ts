@@ -3,7 +3,7 @@ import type { ModelMessage } from "@keepsake/core";
 import type { Bench } from "../bench.ts";
 import type { Canary } from "./canary.ts";
 import type { WritePath } from "./facts.ts";
-import { delimiterCounts, type Frame, frameOf } from "./frame.ts";
+import { type Delimiter, delimiterCounts, type Frame, frameOf } from "./frame.ts";
 import type { Handle } from "./handle.ts";
 import { recalledMessage } from "./messages.ts";
 import type { Person, Recalled } from "./person.ts";
@@ -23,14 +23,36 @@ export interface Benign {
 
 /** Harmless memories of somebody new, and the frame that they are recalled in. */
 export async function benign(bench: Bench, handle: Handle, path: WritePath, count: number): Promise<Benign> {
-  const memories = Array.from({ length: count }, () => bench.canary()).map((own) => ({ own, text: own.text }));
-  const recalled = await recalledAfter(bench, bench.someone(handle), path, memories);
-  const frame: Frame = frameOf(
-    recalled,
-    memories.map(({ text }) => text),
-  );
+  const { memories, recalled, frame: learned } = await learn(bench, handle, path, count);
+  const frame = learned.delimiters.some(isLabel)
+    ? withCommonLabels(learned, await learn(bench, handle, path, count))
+    : learned;
   const around = memories.reduce((rest, { text }) => rest.replaceAll(text, ""), recalled.text);
   return { recalled, frame, around, counts: delimiterCounts(recalled, frame) };
+}
+
+interface Learned {
+  readonly memories: readonly OwnText[];
+  readonly recalled: Recalled;
+  readonly frame: Frame;
+}
+
+async function learn(bench: Bench, handle: Handle, path: WritePath, count: number): Promise<Learned> {
+  const memories = Array.from({ length: count }, () => bench.canary()).map((own) => ({ own, text: own.text }));
+  const recalled = await recalledAfter(bench, bench.someone(handle), path, memories);
+  const texts = memories.map(({ text }) => text);
+  return { memories, recalled, frame: frameOf(recalled, texts) };
+}
+
+/** A label that only one person's memories have is an id of theirs, which happens to look like one. */
+function withCommonLabels({ delimiters, ...rest }: Frame, { frame: other }: Learned): Frame {
+  const isCommon = ({ text }: Delimiter): boolean =>
+    other.delimiters.some((each) => isLabel(each) && each.text === text);
+  return { ...rest, delimiters: delimiters.filter((each) => !isLabel(each) || isCommon(each)) };
+}
+
+function isLabel({ kind }: Delimiter): boolean {
+  return kind === "label";
 }
 
 /** What is recalled once these were written, as far as they were accepted. */

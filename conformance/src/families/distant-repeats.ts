@@ -3,7 +3,7 @@
  * end: where that is near, an afternoon's work pushes out what would have kept the forgotten from coming back.
  */
 import type { Bench } from "../bench.ts";
-import { defineCheck } from "../check.ts";
+import { defineCheck, type Fail } from "../check.ts";
 import type { Canary } from "../drive/canary.ts";
 import type { WritePath } from "../drive/facts.ts";
 import { forget } from "../drive/forgets.ts";
@@ -12,59 +12,32 @@ import { pathShowing } from "../drive/shown.ts";
 import { defineFamily, type Family } from "../family.ts";
 import type { RecordStore } from "../reference/record-store.ts";
 
-const distance = 50;
-/** More than a list of latest operations usually holds. */
-const longHistory = 300;
+const distance = 200;
+/** With these, more than a list of the latest operations usually holds. */
+const further = 100;
 
 const reasons = {
   back: "Of earlier operations it knows only the latest few, or what is known of them is forgotten by each that follows.",
+  "back-when-full":
+    "What is known of earlier operations has an end, and once it is full the latest are left out of it.",
 } as const;
 
 const tool = defineCheck({
   id: "distant-repeats/tool",
   clause: "MEM-DRP-01",
-  title: `A call comes again after what it saved was forgotten, or erased, and ${distance} other calls`,
+  title: `A call comes again after what it saved was forgotten, or erased, and ${distance} other calls; a later one at once`,
   needs: ["save-tool"],
   reasons,
-  async run(bench, fail) {
-    const person = bench.someone(await bench.open());
-    const gone = [...(await erasedFrom(bench, person, "tool")), ...(await forgottenFrom(bench, person, "tool"))];
-    await otherCalls(bench, person, distance);
-    await mustStayGone(bench, { person, gone, fail: (saw) => fail("back", saw) });
-  },
+  run: (bench, fail) => repeated(bench, { path: "tool", others: otherCalls, fail }),
 });
 
 const capture = defineCheck({
   id: "distant-repeats/capture",
   clause: "MEM-DRP-02",
-  title: `A turn is captured again after what it said was forgotten, or erased, and ${distance} other turns`,
+  title: `A turn is captured again after what it said was forgotten, or erased, and ${distance} other turns; a later one at once`,
   needs: ["capture"],
   reasons,
-  async run(bench, fail) {
-    const person = bench.someone(await bench.open());
-    const gone = [...(await erasedFrom(bench, person, "capture")), ...(await forgottenFrom(bench, person, "capture"))];
-    await otherTurns(bench, person, distance);
-    await mustStayGone(bench, { person, gone, fail: (saw) => fail("back", saw) });
-  },
-});
-
-const recent = defineCheck({
-  id: "distant-repeats/recent",
-  clause: "MEM-DRP-03",
-  title: `After ${longHistory} other writes, one that comes again right after what it wrote was forgotten, or erased`,
-  reasons: {
-    "back-when-full":
-      "What is known of earlier operations has an end, and once it is full the latest are left out of it.",
-  },
-  async run(bench, fail) {
-    const [path] = bench.writePaths.filter((each) => each !== "import");
-    if (path === undefined) return bench.notApplicable("It is written to by imports alone.");
-    const person = bench.someone(await bench.open());
-    await (path === "tool" ? otherCalls : otherTurns)(bench, person, longHistory);
-    const forgotten = await forgottenFrom(bench, person, path); // an erase may make room again
-    const gone = forgotten.length > 0 ? forgotten : await erasedFrom(bench, person, path);
-    await mustStayGone(bench, { person, gone, fail: (saw) => fail("back-when-full", saw) });
-  },
+  run: (bench, fail) => repeated(bench, { path: "capture", others: otherTurns, fail }),
 });
 
 export const distantRepeats: Family = defineFamily({
@@ -74,25 +47,18 @@ export const distantRepeats: Family = defineFamily({
       id: "MEM-DRP-01",
       level: "MUST",
       profile: "strict",
-      sentence: `A tool's write that comes again after its memory was forgotten or erased brings nothing back, ${distance} other calls later.`,
+      sentence: `A tool's write that comes again after its memory was forgotten or erased brings nothing back, ${distance} other calls later, nor right after ${distance + further} others.`,
       source: "P2, P10",
     },
     {
       id: "MEM-DRP-02",
       level: "MUST",
       profile: "strict",
-      sentence: `A capture that comes again after its memory was forgotten or erased brings nothing back, ${distance} other turns later.`,
-      source: "P2, P10",
-    },
-    {
-      id: "MEM-DRP-03",
-      level: "MUST",
-      profile: "strict",
-      sentence: `After ${longHistory} other writes too, a write that comes again right after its memory was forgotten brings nothing back.`,
+      sentence: `A capture that comes again after its memory was forgotten or erased brings nothing back, ${distance} other turns later, nor right after ${distance + further} others.`,
       source: "P2, P10",
     },
   ],
-  checks: [tool, capture, recent],
+  checks: [tool, capture],
   mutants: [
     {
       id: "distant-repeats/latest-removals",
@@ -113,9 +79,9 @@ export const distantRepeats: Family = defineFamily({
     },
     {
       id: "distant-repeats/first-operations",
-      flaw: "Knows the first 256 operations, and none that came when the list was full.",
-      kills: { "distant-repeats/recent": "back-when-full" },
-      spares: ["distant-repeats/tool", "distant-repeats/capture", "tool-calls/after-forget"],
+      flaw: "Knows the first 128 operations, and none that came when the list was full.",
+      kills: { "distant-repeats/tool": "back-when-full", "distant-repeats/capture": "back-when-full" },
+      spares: ["tool-calls/after-forget", "late-repeats/after-forget", "erasing/late-repeat"],
       store: (store) => {
         const operations: string[] = [];
         const known = forgetful(store, (scope, id) => operations.includes(`${scope} ${id}`));
@@ -123,7 +89,7 @@ export const distantRepeats: Family = defineFamily({
           ...known,
           async put(scope, record, signal) {
             const outcome = await known.put(scope, record, signal);
-            if (operations.length < 256) operations.push(`${scope} ${record.id}`);
+            if (operations.length < 128) operations.push(`${scope} ${record.id}`);
             return outcome;
           },
         };
@@ -131,7 +97,7 @@ export const distantRepeats: Family = defineFamily({
     },
     {
       id: "distant-repeats/latest-operations",
-      flaw: "Knows the latest 20 operations.",
+      flaw: "Knows the latest 100 operations.",
       kills: {
         "distant-repeats/tool": "back",
         "distant-repeats/capture": "back",
@@ -145,7 +111,7 @@ export const distantRepeats: Family = defineFamily({
           async put(scope, record, signal) {
             const outcome = await known.put(scope, record, signal);
             operations.push(`${scope} ${record.id}`);
-            if (operations.length > 20) operations.shift();
+            if (operations.length > 100) operations.shift();
             return outcome;
           },
         };
@@ -158,6 +124,36 @@ interface Gone {
   readonly written: Written;
   readonly memory: Canary;
   readonly how: "forgotten" | "erased";
+}
+
+interface Repeating {
+  readonly path: WritePath;
+  readonly others: (bench: Bench, person: Person, most: number) => Promise<void>;
+  readonly fail: Fail<keyof typeof reasons>;
+}
+
+async function repeated(bench: Bench, { path, others, fail }: Repeating): Promise<void> {
+  const person = bench.someone(await bench.open());
+  const gone = [...(await erasedFrom(bench, person, path)), ...(await forgottenFrom(bench, person, path))];
+  if (gone.length === 0) bench.notApplicable("Nothing that it remembers can be removed at once.");
+  await others(bench, person, distance);
+  const old = await broughtBack(bench, person, gone);
+  if (old !== undefined) fail("back", `What was ${old} came again by ${path} after ${distance} others, and was back.`);
+  await others(bench, person, further);
+  const forgotten = await forgottenFrom(bench, person, path); // an erase may make room again
+  const late = await broughtBack(
+    bench,
+    person,
+    forgotten.length > 0 ? forgotten : await erasedFrom(bench, person, path),
+  );
+  if (late !== undefined)
+    fail(
+      "back-when-full",
+      `After ${distance + further} others, what was just ${late} came again by ${path}, and was back.`,
+    );
+  const last = bench.canary();
+  await bench.outcome(() => person.write(last.text, { path }));
+  if (!(await person.knows(last))) bench.notApplicable("It remembers nothing any more after so many writes.");
 }
 
 /** A memory that was written in this way, shown, and erased with everything else; none where that cannot be done. */
@@ -212,23 +208,13 @@ async function otherTurns(bench: Bench, person: Person, most: number): Promise<v
   }
 }
 
-interface Staying {
-  readonly person: Person;
-  readonly gone: readonly Gone[];
-  readonly fail: (saw: string) => never;
-}
-
-/** Ends the check where by now nothing is remembered at all. */
-async function mustStayGone(bench: Bench, { person, gone, fail }: Staying): Promise<void> {
-  if (gone.length === 0) bench.notApplicable("Nothing that it remembers can be removed at once.");
+/** How that was removed which its repeated write has brought back. */
+async function broughtBack(bench: Bench, person: Person, gone: readonly Gone[]): Promise<Gone["how"] | undefined> {
   for (const { written, memory, how } of gone) {
     await bench.outcome(() => person.repeat(written));
-    if (pathShowing(await person.readings(memory.query), memory.word) !== undefined)
-      fail(`What was ${how} came again by ${written.path}, and was back.`);
+    if (pathShowing(await person.readings(memory.query), memory.word) !== undefined) return how;
   }
-  const [last, { path }] = [bench.canary(), gone[0]?.written ?? {}];
-  await bench.outcome(() => person.write(last.text, path === undefined ? {} : { path }));
-  if (!(await person.knows(last))) bench.notApplicable("It remembers nothing any more after so many writes.");
+  return undefined;
 }
 
 /** Knows of what was removed only what is still known; the rest comes back under another id. */

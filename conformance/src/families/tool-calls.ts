@@ -59,6 +59,8 @@ const otherCall = defineCheck({
   reasons: {
     "same-turn": "Calls are told apart by their turn, so that a second one of the turn counts as done.",
     "same-call-id": "Calls are told apart by their callId alone, which another session or turn may use again.",
+    "same-text":
+      "Calls are told apart by their callId and text, without the session: what was forgotten since cannot be saved again.",
   },
   async run(bench, fail) {
     const handle = await bench.open();
@@ -76,6 +78,11 @@ const otherCall = defineCheck({
       fail("same-call-id", "A later turn used a callId again, and it was not recalled.");
     if (!(await person.knows(elsewhere)))
       fail("same-call-id", "Another session used a callId again, and it was not recalled.");
+    await bench.outcome(() => person.again().forget(later));
+    if (await person.knows(later)) return; // there is no way to forget it
+    await person.again().save(later.text, { callId });
+    if (!(await person.knows(later)))
+      fail("same-text", "Another session used a callId again, for a text forgotten since, and it was not recalled.");
   },
 });
 
@@ -211,6 +218,13 @@ export const toolCalls: Family = defineFamily({
       kills: { "tool-calls/other-call": "same-call-id" },
       spares: ["tool-calls/repeated", "tool-calls/after-forget"],
       parts: () => ({ callOperation: ({ callId = "" }) => ["call", callId] }),
+    },
+    {
+      id: "tool-calls/call-id-and-text",
+      flaw: "Tells calls apart by their callId and text, whatever the session.",
+      kills: { "tool-calls/other-call": "same-text" },
+      spares: ["tool-calls/repeated", "tool-calls/after-forget"],
+      parts: () => ({ callOperation: ({ callId = "" }, text) => ["call", callId, text] }),
     },
     {
       id: "tool-calls/turn-alone",
