@@ -1,6 +1,6 @@
 /**
  * Breaks the file system for whoever uses Node's, below chosen folders and nowhere else. It replaces the functions of
- * `node:fs` in this process, since a provider that keeps files takes no file system as an option.
+ * `node:fs` and `node:sqlite` in this process, since a provider that keeps files takes no file system as an option.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import fs from "node:fs";
@@ -16,8 +16,9 @@ import {
   pathOperations,
   suffers,
 } from "./file-operations.ts";
-import { callback, exists, promised, type Style, synchronous, type Through } from "./file-styles.ts";
+import { callback, constructing, exists, promised, type Style, synchronous, type Through } from "./file-styles.ts";
 import type { Held } from "./held-answers.ts";
+import { execute, openDatabase, runStatement } from "./sqlite-operations.ts";
 import { withBytes, writtenBytes } from "./written-data.ts";
 
 export interface FileWatcher {
@@ -62,7 +63,7 @@ export interface Plan {
   /** To call Node's function with; nothing where it is not called at all. */
   readonly args: readonly unknown[] | undefined;
   /** What it ends with after that. */
-  readonly error: NodeJS.ErrnoException | undefined;
+  readonly error: Error | undefined;
   /** Whether it does not end before the fault is healed. */
   readonly held: boolean;
   readonly watch: OperationWatch;
@@ -82,11 +83,15 @@ function plan(
   if (found === undefined) return undefined;
 
   const paths = targets.map(pathOf).filter((path) => path !== undefined);
+  const { other } = operation;
   const bytes = writtenBytes(operation, args);
-  const sent = [...(paths.length > 0 ? paths : [found.path]), bytes?.toString() ?? ""].join("\n");
+  const content = other?.sent(self, args) ?? bytes?.toString() ?? "";
+  const sent = [...(paths.length > 0 ? paths : [found.path]), content].join("\n");
   const watch = found.watcher.begin({ name: operation.name, sent, canWait });
   const fault = watch.fault;
-  const isHit = fault !== undefined && suffers(operation, fault, { args, onPath: paths.length > 0 });
+  const isHit =
+    fault !== undefined &&
+    (other?.suffers(fault, self, args) ?? suffers(operation, fault, { args, onPath: paths.length > 0 }));
   // A file that fails to close is closed all the same.
   const isClosing = operation.name === "close";
   if (isClosing) forget(targets[0]);
@@ -98,7 +103,7 @@ function plan(
     fault === "torn-write" && bytes !== undefined ? bytes.subarray(0, Math.floor(bytes.length / 2)) : undefined;
   return {
     args: isClosing ? args : half === undefined ? undefined : withBytes(operation, args, half),
-    error: fileError(operation, fault, paths),
+    error: other?.error(fault) ?? fileError(operation, fault, paths),
     held: fault === "hang",
     watch,
     opened,
@@ -137,7 +142,15 @@ function pathOf(target: unknown): string | undefined {
 
 function openPathOf(target: unknown): string | undefined {
   if (typeof target === "number") return openDescriptors.get(target);
-  return typeof target === "object" && target !== null ? openHandles.get(target) : undefined;
+  if (typeof target !== "object" || target === null) return undefined;
+  return openHandles.get(target) ?? databasePath(target);
+}
+
+/** A database that was opened by a class taken out of `node:sqlite` before it was replaced: imports of it stay as they are. */
+function databasePath(target: object): string | undefined {
+  const sqlite = process.getBuiltinModule("node:sqlite");
+  if (sqlite === undefined || !(target instanceof sqlite.DatabaseSync) || !target.isOpen) return undefined;
+  return target.location?.() ?? undefined; // absent from Node before 22.16
 }
 
 function remember(opened: unknown, path: string): void {
@@ -217,10 +230,28 @@ function install(handlePrototype: object): void {
     replace(fs, `${name}Sync`, operation, synchronous);
   }
   for (const operation of handleOperations) replace(handlePrototype, operation.name, operation, promised);
+  const sqlite = process.getBuiltinModule("node:sqlite"); // absent from Node before 22.13
+  if (sqlite !== undefined) {
+    replace(sqlite.DatabaseSync.prototype, "exec", execute, synchronous);
+    replace(sqlite.DatabaseSync.prototype, "open", { ...openDatabase, targets: [] }, synchronous);
+    replace(sqlite.DatabaseSync.prototype, "prepare", openDatabase, inherited);
+    for (const operation of runStatement)
+      replace(sqlite.StatementSync.prototype, operation.name, operation, synchronous);
+    replace(sqlite, "DatabaseSync", openDatabase, constructing);
+  }
   replace(fs, "exists", { name: "access", targets: [0] }, exists.callback);
   replace(fs, "existsSync", { name: "access", targets: [0] }, exists.synchronous);
   syncBuiltinESMExports();
 }
+
+/** A statement of a database is on its path. */
+const inherited: Style = (original) =>
+  function (...args) {
+    const made: unknown = Reflect.apply(original, this, args);
+    const path = openPathOf(this);
+    if (path !== undefined) remember(made, path);
+    return made;
+  };
 
 function uninstall(): void {
   for (const { owner, name, original, replacement } of patches) {

@@ -19,6 +19,12 @@ export interface FileOperation {
   readonly names?: true | "whenWriting";
   /** It opens something. */
   readonly opens?: true;
+  /** Where it is no operation of `node:fs`: what is told of it, and the faults that it can have. */
+  readonly other?: {
+    sent(self: unknown, args: readonly unknown[]): string;
+    suffers(fault: DirectoryFaultKind, self: unknown, args: readonly unknown[]): boolean;
+    error(fault: DirectoryFaultKind): Error;
+  };
 }
 
 const changesNames = { fills: true, names: true } as const;

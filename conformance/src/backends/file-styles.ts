@@ -104,6 +104,15 @@ export const synchronous: Style = (original, operation, { plan, within }) =>
     }
   };
 
+/** A class, whose instances are what it opens. */
+export const constructing: Style = (original, operation, through) =>
+  new Proxy(original as AnyFunction, {
+    construct: (target, given, newTarget) => {
+      const construct = (...args: unknown[]): unknown => Reflect.construct(target, args, newTarget);
+      return Object(synchronous(construct, operation, through).apply(undefined, given));
+    },
+  });
+
 /** The only question that cannot fail: what cannot be looked at is not there. */
 export const exists: { readonly callback: Style; readonly synchronous: Style } = {
   callback: (original, operation, through) =>
