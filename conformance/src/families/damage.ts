@@ -45,7 +45,9 @@ const reading = defineCheck({
       // Half of a text may be all that somebody wrote; half of a JSON document never is.
       if (file === undefined || (change === cutInHalf && !isJson(file))) continue;
       await damage(file, change);
-      const handle = await bench.open();
+      const opened = await bench.outcome(() => bench.open());
+      if (opened.state !== "fulfilled") continue; // nobody is told anything wrong
+      const handle = opened.value;
       for (const [path, read] of readPaths(ann.again(handle), query)) {
         const outcome = await bench.outcome(read);
         const known = whole.get(path) ?? "";
@@ -86,7 +88,9 @@ const erase = defineCheck({
         const files = await damageAll(bench, told, change);
         const held = await wordsHeld(bench, memories);
         if (held.length === 0) continue;
-        const there = ann.again(await bench.open());
+        const opened = await bench.outcome(() => bench.open());
+        if (opened.state !== "fulfilled") continue;
+        const there = ann.again(opened.value);
         if (since !== "damaged") await use(bench, there, query);
         if (since === "put back") {
           for (const file of files) await damage(file, (bytes) => bytes);

@@ -3,6 +3,7 @@
  * nothing: one that does nothing, echoes, throws, accepts everything or shares one store fails here and passes no MUST.
  */
 import type { Clock } from "@keepsake/core";
+import { unwatched } from "../backends/file-faults.ts";
 import { type Check, defineCheck } from "../check.ts";
 import { defineFamily, type Family } from "../family.ts";
 import { processRecordStore } from "../reference/process-store.ts";
@@ -30,6 +31,8 @@ export const remembers: Check = defineCheck({
       "Everybody shares one store: memory.scope.key is not part of the query, or the scope of another call is used.",
     "unknown-tool": "The name is misspelled, or the tool is offered only sometimes.",
     "backend-unused": "What create is given as backend is not passed on: its url, root, host and port.",
+    "backend-unseen":
+      "Its files are written by native code of its own, past node:fs and node:sqlite: the kit can neither see nor break it.",
   },
   async run(bench, fail) {
     const handle = await bench.open(); // what making it throws is more to the point than what it lacks
@@ -54,8 +57,9 @@ export const remembers: Check = defineCheck({
     const way = path === "tool" ? `by the tool "${facts.saveTool}"` : `by ${path}`;
     if (!annRecalls.includes(tea.word)) fail("forgotten", `What was written ${way} was not recalled in a new session.`);
     if (!benRecalls.includes(bees.word)) fail("forgotten", `What a second person wrote ${way} was not recalled.`);
-    if (facts.backend !== "none" && bench.backend.observed().length === 0)
-      fail("backend-unused", "It remembered, and its backend was never asked.");
+    if (facts.backend === "none" || bench.backend.observed().length > 0) return;
+    if (await bench.holds(tea.word)) fail("backend-unseen", "Its backend holds what it was told, and was never asked.");
+    fail("backend-unused", "It remembered, and its backend was never asked.");
   },
 });
 
@@ -154,5 +158,23 @@ export const remembering: Family = defineFamily({
       spares: [],
       provider: (_, options) => referenceProvider({ ...options, store: ownStore(options.clock) }),
     },
+    {
+      id: "remembering/past-node",
+      flaw: "Writes its files by a program of its own.",
+      kills: { "remembering/first": "backend-unseen" },
+      spares: [],
+      backend: "directory",
+      store: (store) => unseen(store),
+    },
   ],
 });
+
+/** As native code does: past all that is watched. */
+function unseen(store: RecordStore): RecordStore {
+  return {
+    ...store,
+    put: (scope, record, signal) => unwatched(() => store.put(scope, record, signal)),
+    list: (scope, signal) => unwatched(() => store.list(scope, signal)),
+    pin: (scope, operation, ids, signal) => unwatched(() => store.pin(scope, operation, ids, signal)),
+  };
+}
