@@ -57,9 +57,11 @@ import { recovery } from "./recovery.ts";
 import { remembering, remembers } from "./remembering.ts";
 import { repeatedFaults } from "./repeated-faults.ts";
 import { replay } from "./replay.ts";
+import { replayAfterFaults } from "./replay-after-faults.ts";
 import { retracting } from "./retracting.ts";
 import { sameTexts } from "./same-text.ts";
 import { secrets } from "./secrets.ts";
+import { secretsBesideTexts } from "./secrets-beside-texts.ts";
 import { secretsInDepth } from "./secrets-in-depth.ts";
 import { secretsInPieces } from "./secrets-in-pieces.ts";
 import { shape } from "./shape.ts";
@@ -128,6 +130,7 @@ export const families: readonly Family[] = [
   distantRepeats,
   toolCalls,
   replay,
+  replayAfterFaults,
   keyed,
   retracting,
   withinATurn,
@@ -142,6 +145,7 @@ export const families: readonly Family[] = [
   secrets,
   secretsInDepth,
   secretsInPieces,
+  secretsBesideTexts,
 ];
 
 export const firstCheck: Check = remembers;

@@ -2,12 +2,12 @@
  * What a provider says when something goes wrong. Clients put the whole request into their errors, loggers print what
  * they are handed, and both end up where many people read: with somebody's memory, or with the key to all of it.
  */
-import { inspect } from "node:util";
 import { MemoryError, type MemoryProvider } from "@keepsake/core";
 import { defineCheck } from "../check.ts";
 import { asMethod, between } from "../drive/between.ts";
 import { holds } from "../drive/canary.ts";
 import { type Provoked, provoke } from "../drive/provoke.ts";
+import { spelledOut } from "../drive/spelled-out.ts";
 import { defineFamily, type Family } from "../family.ts";
 import { answering, lookingAt, type OperationContext } from "../reference/standing-before.ts";
 import type { CreateContext } from "../subject/define.ts";
@@ -272,14 +272,4 @@ function textsOf(error: unknown): Readonly<Record<"own" | "causes" | "rest", rea
 
 function causeOf(error: unknown): unknown {
   return Reflect.get(Object(error), "cause");
-}
-
-function spelledOut(value: unknown): readonly string[] {
-  let json = "";
-  try {
-    json = JSON.stringify(value) ?? "";
-  } catch {
-    // it refers to itself, and inspect shows what there is
-  }
-  return [json, inspect(value, { depth: 12, showHidden: true, maxArrayLength: null, maxStringLength: null })];
 }

@@ -12,6 +12,7 @@ import type { Turn } from "../drive/contexts.ts";
 import { forget } from "../drive/forgets.ts";
 import type { Handle } from "../drive/handle.ts";
 import type { Person, Recalled } from "../drive/person.ts";
+import { alsoAbout, isSame } from "../drive/replayed.ts";
 import { defineFamily, type Family } from "../family.ts";
 import { replayMutants } from "./replay-mutants.ts";
 
@@ -277,19 +278,8 @@ async function turnAbout(person: Person, { query }: Canary): Promise<Turn> {
   return person.begin(query);
 }
 
-/** What has the topic of one memory and the word of another, and is found by asking about either. */
-function alsoAbout({ topic }: Canary, later: Canary): string {
-  return `About ${topic} and ${later.topic}: ${later.word} was chosen.`;
-}
-
 function shows({ text }: Recalled, { word }: Canary): boolean {
   return text.toLowerCase().includes(word);
-}
-
-function isSame(one: Recalled, other: Recalled): boolean {
-  const messagesOf = ({ messages }: Recalled): string =>
-    JSON.stringify((messages ?? []).map(({ id, content }) => [id ?? null, content]));
-  return messagesOf(one) === messagesOf(other);
 }
 
 /** Times that the memory's word stands in the backend, and texts that hold it in another spelling. */
