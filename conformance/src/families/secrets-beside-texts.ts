@@ -23,8 +23,6 @@ const imports = defineCheck({
   reasons: {
     id: "The id of an imported record is kept as it came, and nobody looks at it: refuse the record, or give it an id of your own.",
     field: "Only the text of an imported record is looked at, and what stands beside it is kept as it came.",
-    "in-answer":
-      "A record that was refused is named by its id, secret and all: name it by what is left when the secret is taken out.",
     "in-error": "The import fails with what it was given in its error.",
     "in-event": "An event names a record by its id, secret and all.",
     "neighbour-lost": "For one record with a secret beside its text the others of an import are lost.",
@@ -57,7 +55,6 @@ const imports = defineCheck({
     const isIn = (value: unknown): boolean => all.some(({ secret }) => holds(spelledOut(value), secret.core));
     for (const outcome of outcomes) {
       if (outcome.state === "rejected" && isIn(outcome.error)) fail("in-error", "An import failed, and told a secret.");
-      if (outcome.state === "fulfilled" && isIn(outcome.value)) fail("in-answer", "An import's answer held a secret.");
     }
     if (isIn(handle.events)) fail("in-event", "What it told of an import held a secret.");
     if ([first, last].some(({ word }) => pathShowing(readings, word) === undefined))
@@ -73,7 +70,7 @@ export const secretsBesideTexts: Family = defineFamily({
       level: "MUST",
       profile: "strict",
       sentence:
-        "No secret that stands beside the text of an imported record, as its id or in another field, is stored, sent, shown or told of.",
+        "No secret that stands beside the text of an imported record, as its id or in another field, is stored, sent, shown or reported.",
       source: "C10, C7",
     },
   ],
@@ -95,23 +92,6 @@ export const secretsBesideTexts: Family = defineFamily({
       provider: (provider, options) =>
         withMaintenance(provider, () => ({
           import: (input) => keeping(input, options, (record) => ({ ...record, id: ownId(input, record) })),
-        })),
-    },
-    {
-      id: "secrets/names-refused-imports",
-      flaw: "Refuses records whose id holds a secret, and says which.",
-      kills: { "secrets/import-fields": "in-answer" },
-      spares: ["secrets/write-paths", "maintenance/round-trip"],
-      provider: (provider) =>
-        withMaintenance(provider, (maintenance) => ({
-          import: async ({ lines, ...input }) => {
-            const all = await gathered(lines);
-            const result = await maintenance.import({ ...input, lines: all.filter((line) => !hasSecretId(line)) });
-            const refused = all.flatMap((line) =>
-              line.type === "memory" && hasSecretId(line) ? [{ id: line.id, reason: "secret" as const }] : [],
-            );
-            return { ...result, refused: [...result.refused, ...refused] };
-          },
         })),
     },
     {
