@@ -9,6 +9,7 @@ import { collect, type Person } from "./person.ts";
 /** What becomes of a file's bytes. */
 export type Damage = (bytes: Buffer) => Buffer;
 
+export const asItWas: Damage = (bytes) => bytes;
 /** Nothing of it can be read any more. */
 export const unreadable: Damage = (bytes) => Buffer.alloc(bytes.length, 0xff);
 export const cutInHalf: Damage = (bytes) => bytes.subarray(0, Math.floor(bytes.length / 2));

@@ -31,9 +31,15 @@ const finders: readonly ((text: string) => readonly string[])[] = [
   (text) => (text.match(/<!--[\s\S]*?-->/g) ?? []).flatMap(comments),
   (text) => lines(text).filter((line) => !line.includes(hole)),
   (text) =>
-    around(text).map(({ before }) => (before.length > longest ? /\W*\w{0,20}\W*$/.exec(before)?.[0] : before) ?? ""),
+    around(text).map(({ before }) => {
+      const end = before.slice(-longest - 1); // a pattern that is sought from each place in a long text takes very long
+      return (end.length > longest ? /\W*\w{0,20}\W*$/.exec(end)?.[0] : end) ?? "";
+    }),
   (text) =>
-    around(text).map(({ behind }) => (behind.length > longest ? /^\W*\w{0,20}\W*/.exec(behind)?.[0] : behind) ?? ""),
+    around(text).map(({ behind }) => {
+      const start = behind.slice(0, longest + 1);
+      return (start.length > longest ? /^\W*\w{0,20}\W*/.exec(start)?.[0] : start) ?? "";
+    }),
   (text) => text.split(hole).slice(1, -1),
   (text) => text.match(/["'][A-Za-z_][\w-]{0,30}["']\s*[:=]/g) ?? [],
   (text) => text.match(/[[(<{]#?[\w.:-]{1,40}[\])}>]/g) ?? [],

@@ -3,9 +3,10 @@
  * were all, and kept the copy that they had set aside when a person asked to have everything erased.
  */
 import type { Bench } from "../bench.ts";
-import { defineCheck } from "../check.ts";
+import { defineCheck, type Fail } from "../check.ts";
 import type { Canary } from "../drive/canary.ts";
 import {
+  asItWas,
   cutEnd,
   cutInHalf,
   type Damage,
@@ -17,6 +18,7 @@ import {
   type StoredFile,
   unreadable,
 } from "../drive/damaged-files.ts";
+import type { Handle } from "../drive/handle.ts";
 import type { Person } from "../drive/person.ts";
 import { defineFamily, type Family } from "../family.ts";
 import { damageMutants } from "./damage-mutants.ts";
@@ -46,29 +48,42 @@ const reading = defineCheck({
       if (file === undefined || (change === cutInHalf && !isJson(file))) continue;
       await damage(file, change);
       const opened = await bench.outcome(() => bench.open());
-      if (opened.state !== "fulfilled") continue; // nobody is told anything wrong
-      const handle = opened.value;
-      for (const [path, read] of readPaths(ann.again(handle), query)) {
-        const outcome = await bench.outcome(read);
-        const known = whole.get(path) ?? "";
-        if (outcome.state !== "fulfilled" || saysMore(outcome.value, known)) continue;
-        if (handle.events.some(({ code }) => !before.events.some((event) => event.code === code))) continue;
-        const shown = memories.filter(({ word }) => known.includes(word));
-        const left = shown.filter(({ word }) => outcome.value.includes(word));
-        if (left.length === 0 && shown.length > 0)
-          fail(
-            "nothing",
-            `Its ${path} answered as if there were no memories, and nothing said that a file was damaged.`,
-          );
-        if (left.length < shown.length)
-          fail(
-            "part",
-            `Its ${path} showed ${left.length} of ${shown.length} memories, and nothing said that any is missing.`,
-          );
-      }
+      // Where even that fails, nobody is told anything wrong.
+      if (opened.state === "fulfilled")
+        await mustTell(bench, { ann: ann.again(opened.value), before, memories, query, whole, fail });
+      await damage(file, asItWas); // it may be everybody's
     }
   },
 });
+
+interface Asked {
+  readonly ann: Person;
+  /** The instance that read before the damage. */
+  readonly before: Handle;
+  readonly memories: readonly Canary[];
+  readonly query: string;
+  /** What each way to read showed before. */
+  readonly whole: ReadonlyMap<string, string>;
+  readonly fail: Fail<"part" | "nothing">;
+}
+
+async function mustTell(bench: Bench, { ann, before, memories, query, whole, fail }: Asked): Promise<void> {
+  for (const [path, read] of readPaths(ann, query)) {
+    const outcome = await bench.outcome(read);
+    const known = whole.get(path) ?? "";
+    if (outcome.state !== "fulfilled" || saysMore(outcome.value, known)) continue;
+    if (ann.handle.events.some(({ code }) => !before.events.some((event) => event.code === code))) continue;
+    const shown = memories.filter(({ word }) => known.includes(word));
+    const left = shown.filter(({ word }) => outcome.value.includes(word));
+    if (left.length === 0 && shown.length > 0)
+      fail("nothing", `Its ${path} answered as if there were no memories, and nothing said that a file was damaged.`);
+    if (left.length < shown.length)
+      fail(
+        "part",
+        `Its ${path} showed ${left.length} of ${shown.length} memories, and nothing said that any is missing.`,
+      );
+  }
+}
 
 const erase = defineCheck({
   id: "damage/erase",
@@ -93,7 +108,7 @@ const erase = defineCheck({
         const there = ann.again(opened.value);
         if (since !== "damaged") await use(bench, there, query);
         if (since === "put back") {
-          for (const file of files) await damage(file, (bytes) => bytes);
+          for (const file of files) await damage(file, asItWas);
           const outcome = await bench.outcome(() => there.recalls(query));
           const isUsedAgain = outcome.state === "fulfilled" && held.some(({ word }) => outcome.value.includes(word));
           if (!isUsedAgain) continue;

@@ -15,6 +15,7 @@ describe.concurrent.each([
   "backend=http&time=injected",
   "backend=tcp&time=global",
   "backend=directory&time=real",
+  "backend=sqlite&time=injected",
   "backend=none&time=injected",
   "freshness=previous-turn&time=injected",
 ])("the reference provider (%s)", (kind) => {

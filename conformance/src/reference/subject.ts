@@ -23,6 +23,8 @@ const mutant = asked.has("mutant") ? await mutantOf(asked.get("mutant")) : undef
 mutant?.imported?.();
 const neverUsed = httpRecordStore({ url: "http://127.0.0.1:9", credential: "" });
 const kind = asked.get("backend") ?? mutant?.backend ?? "http";
+/** Loaded only where it is wanted: not every Node has it. */
+const sqlite = kind === "sqlite" ? await import("./sqlite-store.ts") : undefined;
 const time = timeOf(asked.get("time") ?? mutant?.time ?? "injected");
 
 const correct: Subject = defineSubject({
@@ -62,14 +64,17 @@ async function mutantOf(id: string | null): Promise<Mutant> {
 
 function backendOf(wanted: string): Subject["backend"] {
   if (wanted === "none") return "none";
-  if (wanted === "directory") return directoryBackend();
+  if (wanted === "directory" || wanted === "sqlite") return directoryBackend();
   if (wanted === "tcp") return tcpBackend({ server: recordServer });
   return httpBackend({ service: recordService });
 }
 
 function storeOf(connection: Connection, { credential, clock }: { credential: string; clock: Clock }): RecordStore {
   if (kind === "none") return processRecordStore(clock);
-  if (connection.kind === "directory") return directoryRecordStore({ root: connection.root, now: clock.now });
+  if (connection.kind === "directory") {
+    const options = { root: connection.root, now: clock.now };
+    return sqlite?.sqliteRecordStore(options) ?? directoryRecordStore(options);
+  }
   return connection.kind === "tcp" ? tcpRecordStore(connection) : httpRecordStore({ url: connection.url, credential });
 }
 
