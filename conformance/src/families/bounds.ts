@@ -178,7 +178,7 @@ function longText({ text, topic }: Canary, length: number): string {
 }
 
 /** A write that may be refused, by the tool's own schema too. */
-async function writes(
+export async function writes(
   person: Person,
   text: string,
   path = person.handle.facts?.writePaths[0],

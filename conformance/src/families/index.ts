@@ -20,6 +20,7 @@ import { distinctOperations } from "./distinct-operations.ts";
 import { echoes } from "./echoes.ts";
 import { erasing } from "./erasing.ts";
 import { erasingOneScope } from "./erasing-one-scope.ts";
+import { escapedBounds } from "./escaped-bounds.ts";
 import { expiry } from "./expiry.ts";
 import { faults } from "./faults.ts";
 import { forgetting } from "./forgetting.ts";
@@ -120,6 +121,7 @@ export const families: readonly Family[] = [
   expiry,
   importedExpiry,
   bounds,
+  escapedBounds,
   framing,
   storedForm,
   recalledText,

@@ -4,9 +4,13 @@
  * repeats the operation takes the difference for a fault.
  */
 import { defineCheck } from "../check.ts";
+import type { Canary } from "../drive/canary.ts";
+import type { Person } from "../drive/person.ts";
+import { pathShowing } from "../drive/shown.ts";
 import { defineFamily, type Family } from "../family.ts";
 import { correctParts } from "../reference/parts.ts";
 import { referenceProvider } from "../reference/provider.ts";
+import type { StoredRecord } from "../reference/record-store.ts";
 import { eachMessage } from "../reference/standing-before.ts";
 
 const sameBytes = defineCheck({
@@ -74,7 +78,66 @@ const readOnlyRecall = defineCheck({
   },
 });
 
+const later = defineCheck({
+  id: "steady-recall/later",
+  clause: "MEM-STD-03",
+  title: "Old memories and new ones, more and less to the point, are recalled as the same bytes years later",
+  needs: ["current", "provider-time"],
+  reasons: {
+    "not-recalled": "What was written is not found, or is gone although it was not to expire.",
+    "fades-with-time":
+      "Relevance is weighed against an age that counts from now, or is shown beside one: count from the newest record.",
+  },
+  async run(bench, fail) {
+    const ann = bench.someone(await bench.open());
+    const [one, two, three, other] = [bench.canary(), bench.canary(), bench.canary(), bench.canary()];
+    // Nothing but what sets them apart: words that all share would make all of them a little to the point.
+    const queries = [`${one.topic} ${two.topic} ${three.topic}`, one.topic];
+    // The older, the more to the point, by large steps and small ones.
+    const texts = [
+      `${one.text} It belongs to ${two.topic} and ${three.topic}.`,
+      `${two.text} It belongs to ${three.topic}, and was talked about for a while in the garden.`,
+      `${three.text} It was talked about for a while, in the garden and on the way home.`,
+      other.text,
+    ];
+    const agesMs = [0, dayMs, 14 * dayMs, 400 * dayMs];
+    const beganMs = bench.time.now();
+    for (const [index, text] of texts.entries()) {
+      await bench.time.advance(Math.max(0, beganMs + (agesMs[index] ?? 0) - bench.time.now()));
+      await ann.write(text);
+    }
+    const recalls = async (): Promise<string> => {
+      const recalled: string[] = [];
+      for (const query of queries) recalled.push(await ann.recalls(query));
+      return recalled.join("\n");
+    };
+    const first = await recalls();
+    const shown = [one, two, three, other].filter(({ word }) => first.toLowerCase().includes(word));
+    const mayExpire = (bench.facts.capabilities.ttl ?? "none") !== "none";
+    if (mayExpire && !shown.includes(one) && (await isNowhere(ann, one)))
+      bench.notApplicable("Its memories expire within a year or so, by a time of their own.");
+    if (shown.length === 0) fail("not-recalled", "It recalled none of four memories when asked about three of them.");
+    for (const [name, ms] of Object.entries(leaps)) {
+      await bench.time.advance(ms);
+      const again = await recalls();
+      if (again === first) continue;
+      const gone = shown.filter(({ word }) => !again.toLowerCase().includes(word));
+      if (mayExpire) for (const memory of gone) if (await isNowhere(ann, memory)) return; // it had a time of its own
+      fail("fades-with-time", `${name} later it recalled another text.`);
+    }
+  },
+});
+
 const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+/** Each after the one before. */
+const leaps = {
+  "An hour": hourMs,
+  "A week": 7 * dayMs,
+  "A month": 30 * dayMs,
+  "A year": 365 * dayMs,
+  "Ten years": 3_650 * dayMs,
+};
 
 export const steadyRecall: Family = defineFamily({
   name: "steady-recall",
@@ -94,8 +157,15 @@ export const steadyRecall: Family = defineFamily({
       sentence: "Recall changes nothing that a later recall depends on.",
       source: "P7",
     },
+    {
+      id: "MEM-STD-03",
+      level: "MUST",
+      profile: "base",
+      sentence: "How recent a memory is counts from the newest one, and not from now: no age changes what is recalled.",
+      source: "P7",
+    },
   ],
-  checks: [sameBytes, readOnlyRecall],
+  checks: [sameBytes, readOnlyRecall, later],
   mutants: [
     {
       id: "steady-recall/says-when",
@@ -118,12 +188,44 @@ export const steadyRecall: Family = defineFamily({
           ...correctParts,
           rank: (records, query) => {
             const common = (text: string): number => query.split(/\W+/).filter((word) => text.includes(word)).length;
-            const freshness = (at: number): number => 4 * 2 ** ((at - options.clock.now()) / (24 * hourMs));
+            const freshness = (at: number): number => 4 * 2 ** ((at - options.clock.now()) / dayMs);
             const scored = records.map((record) => ({
               record,
               score: common(record.text) + freshness(record.createdAt),
             }));
             return scored.sort((a, b) => b.score - a.score).map(({ record }) => record);
+          },
+        }),
+    },
+    {
+      id: "steady-recall/fades-by-the-week",
+      flaw: "Ranks by a little relevance and by how recent a memory is, which halves with each week until now.",
+      kills: { "steady-recall/later": "fades-with-time" },
+      spares: ["steady-recall/same-bytes", "steady-recall/read-only-recall"],
+      provider: (_, options) =>
+        referenceProvider(options, {
+          ...correctParts,
+          rank: (records, query) => {
+            const asked = query.toLowerCase().split(/\W+/).filter(Boolean);
+            const relevance = (text: string): number =>
+              asked.filter((word) => text.toLowerCase().includes(word)).length / asked.length;
+            const score = ({ text, createdAt }: StoredRecord): number =>
+              0.3 * relevance(text) + 0.5 ** ((options.clock.now() - createdAt) / (7 * dayMs));
+            return records.toSorted((a, b) => score(b) - score(a));
+          },
+        }),
+    },
+    {
+      id: "steady-recall/says-how-old",
+      flaw: "Says beside each memory how many days ago it was written.",
+      kills: { "steady-recall/same-bytes": "changes-with-time", "steady-recall/later": "fades-with-time" },
+      spares: ["steady-recall/read-only-recall", "framing/line-breaks"],
+      provider: (_, options) =>
+        referenceProvider(options, {
+          ...correctParts,
+          line: (record) => {
+            const days = Math.floor((options.clock.now() - record.createdAt) / dayMs);
+            return `${correctParts.line(record)} (${days} days ago)`;
           },
         }),
     },
@@ -176,3 +278,7 @@ export const steadyRecall: Family = defineFamily({
     },
   ],
 });
+
+async function isNowhere(person: Person, { query, word }: Canary): Promise<boolean> {
+  return pathShowing(await person.readings(query), word) === undefined;
+}
