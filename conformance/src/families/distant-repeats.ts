@@ -175,9 +175,10 @@ async function forgottenFrom(bench: Bench, person: Person, path: WritePath): Pro
 
 async function shownTo(bench: Bench, person: Person, path: WritePath): Promise<Omit<Gone, "how">> {
   const memory = bench.canary();
-  const written = await person.write(memory.text, { path });
-  if (!(await person.knows(memory))) bench.notApplicable(`What is written by ${path} is not recalled.`);
-  return { written, memory };
+  const written = await bench.outcome(() => person.write(memory.text, { path }));
+  if (written.state !== "fulfilled" || !(await person.knows(memory)))
+    return bench.notApplicable(`What is written by ${path} is not recalled, or there is no room left for it.`);
+  return { written: written.value, memory };
 }
 
 /** Saves, each removed again where that can be done, so that the room does not run out. */
