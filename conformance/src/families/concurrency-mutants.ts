@@ -1,8 +1,13 @@
 /** Providers that go wrong when several write at once. */
 import { randomUUID } from "node:crypto";
 import type { Mutant } from "../family.ts";
+import { withTool } from "../reference/changed.ts";
 import { documentStore } from "../reference/document-store.ts";
 import type { RecordStore } from "../reference/record-store.ts";
+
+/** Of the one mutant that does not see what is written while it forgets. */
+const writtenMeanwhile = new Set<string>();
+let isForgetting = false;
 
 export const concurrencyMutants: readonly Mutant[] = [
   {
@@ -55,14 +60,29 @@ export const concurrencyMutants: readonly Mutant[] = [
   },
   {
     id: "concurrency/forgets-out-of-order",
-    flaw: "Writes its document in order when it saves, and out of order when it forgets.",
+    flaw: "Forgets in what it had read when it began, and puts that in the place of what was written meanwhile.",
     kills: { "concurrency/mixed": "lost" },
     spares: ["concurrency/one-process", "concurrency/two-handles", "concurrency/first-writes"],
-    backend: "directory",
-    store: (store, connection) => {
-      const { remove } = documentStore(store, connection, { inOrder: "nobody" });
-      return { ...documentStore(store, connection, { inOrder: "process" }), remove };
-    },
+    store: (store) => ({
+      ...store,
+      async put(scope, record, signal) {
+        const outcome = await store.put(scope, record, signal);
+        if (isForgetting) writtenMeanwhile.add(record.id);
+        return outcome;
+      },
+    }),
+    provider: (provider, { store }) =>
+      withTool(provider, "forget_memory", (tool, { memory }) => ({
+        execute: async (input, { abortSignal, ...rest }) => {
+          isForgetting = true;
+          const answer = await tool.execute(input as never, { ...rest, abortSignal });
+          for (let looks = 0; looks < 5; looks += 1) await store.list(memory.scope.key, abortSignal); // the others are slow
+          isForgetting = false;
+          for (const id of writtenMeanwhile) await store.remove(memory.scope.key, id, abortSignal);
+          writtenMeanwhile.clear();
+          return answer;
+        },
+      })),
   },
   {
     id: "concurrency/saves-bring-back",

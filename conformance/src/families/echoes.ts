@@ -2,7 +2,7 @@
  * Echo loops: a provider that captures what it recalled stores it once more in every turn, until its memory is nothing but
  * copies. Also the opposite: a person who quotes what was recalled is not heard.
  */
-import { isUserMessage, type ModelMessage } from "@keepsake/core";
+import { isRecallFrame, isUserMessage, type ModelMessage, messageText } from "@keepsake/core";
 import { defineCheck } from "../check.ts";
 import type { Canary } from "../drive/canary.ts";
 import { recalledMessage, userMessage } from "../drive/messages.ts";
@@ -50,12 +50,13 @@ const ownBlock = defineCheck({
     const handle = await bench.open();
     const block = await framedBlock(bench, bench.someone(handle));
     if (block === undefined) bench.notApplicable("It recalls memories with nothing around them to know them by.");
-    for (const how of ["before the turn", "in the turn", "as a part of a message"] as const) {
-      const ann = bench.someone(handle);
+    for (const how of ["before the turn", "in the turn", "as a part of a message", "of another slot"] as const) {
       const [memory, said] = [bench.canary(), bench.canary()];
+      const ann = handle.person({ scope: memory.topic });
+      const there = how === "of another slot" ? handle.person({ scope: memory.topic, slot: "team" }) : ann;
       await ann.write(memory.text);
       const before = await occurrences(ann, memory);
-      const { messages: recalled } = await ann.recalled(memory.query);
+      const { messages: recalled } = await there.recalled(memory.query);
       const blocks = (recalled ?? []).map(({ content }) => content);
       const kindless = blocks.map((content): ModelMessage => ({ role: "user", content }));
       const parts = [...blocks, said.text].map((text) => ({ type: "text" as const, text }));
@@ -63,6 +64,7 @@ const ownBlock = defineCheck({
         "before the turn": [userMessage(said.text)],
         "in the turn": [...kindless, userMessage(said.text)],
         "as a part of a message": [{ role: "user", content: parts }],
+        "of another slot": [...kindless, userMessage(said.text)],
       };
       const turn = ann.begin(input[how]);
       const history = how === "before the turn" ? kindless : [];
@@ -168,6 +170,16 @@ export const echoes: Family = defineFamily({
       parts: () => ({ isCaptured: isUserMessage, textOf: allText }),
     },
     {
+      id: "echoes/own-slot-only",
+      flaw: "Knows its own text where it is of the slot that captures, and not of another one.",
+      kills: { "echoes/own-block-as-user": "stored-again" },
+      spares: ["echoes/five-turns", "capturing/user-text"],
+      parts: ({ isCaptured, textOf }) => ({
+        isCaptured: (message) => isCaptured(message) || (isUserMessage(message) && isOfTeam(message)),
+        textOf: (message) => (isOfTeam(message) ? allText(message) : textOf(message)),
+      }),
+    },
+    {
       id: "echoes/whole-messages-only",
       flaw: "Knows its own text where it is all of a message, and not where it is a part.",
       kills: { "echoes/own-block-as-user": "stored-again" },
@@ -236,4 +248,8 @@ function grew(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, nu
 function allText({ content }: ModelMessage): string {
   if (typeof content === "string") return content;
   return content.flatMap((part) => (part.type === "text" ? part.text : [])).join("\n");
+}
+
+function isOfTeam(message: ModelMessage): boolean {
+  return isRecallFrame(messageText(message), "team");
 }

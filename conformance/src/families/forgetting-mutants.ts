@@ -79,6 +79,25 @@ export const forgettingMutants: readonly Mutant[] = [
     },
   },
   {
+    id: "forgetting/knows-what-it-wrote",
+    flaw: "Looks for what is to be forgotten in what was there when it last wrote.",
+    kills: { "forgetting/other-handle": "not-forgotten" },
+    spares: ["isolation/matrix", "forgetting/gone", "forgetting/restart"],
+    store: (store) => {
+      const last = new Map<string, ReadonlySet<string>>();
+      return {
+        ...store,
+        async put(scope, record, signal) {
+          const outcome = await store.put(scope, record, signal);
+          last.set(scope, new Set((await store.list(scope, signal)).map(({ id }) => id)));
+          return outcome;
+        },
+        remove: async (scope, id, signal) =>
+          last.get(scope)?.has(id) === false ? false : store.remove(scope, id, signal),
+      };
+    },
+  },
+  {
     id: "forgetting/drops-the-scope-elsewhere",
     flaw: "Lets an instance that held a removed record know nothing of its scope any more.",
     kills: { "forgetting/other-handle": "lost" },

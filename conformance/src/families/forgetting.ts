@@ -52,6 +52,8 @@ const otherHandle = defineCheck({
   reasons: {
     stale: "It is cached in the instance, and the cache does not learn of it.",
     lost: "The other instance shows nothing any more.",
+    "not-forgotten":
+      "What forgets goes by what its instance has read or written before, and others have written since.",
   },
   async run(bench, fail) {
     const [handle, other] = [await bench.open(), await bench.open()];
@@ -66,6 +68,13 @@ const otherHandle = defineCheck({
     const path = pathShowing(readings, memory.word);
     if (path !== undefined) fail("stale", `The other instance's ${path} showed what had been forgotten.`);
     if (pathShowing(readings, kept.word) === undefined) fail("lost", "What had not been forgotten, it did not show.");
+    const since = bench.canary();
+    await there.write(bench.canary().text);
+    const saved = await ann.write(since.text);
+    if (!(await there.knows(since))) fail("lost", "What was written since, it did not show.");
+    await bench.outcome(() => there.forget(since, saved.result));
+    if (await ann.knows(since))
+      fail("not-forgotten", "An instance that had written before did not forget what another had written since.");
   },
 });
 

@@ -69,6 +69,7 @@ import { shape } from "./shape.ts";
 import { steadyRecall } from "./steady-recall.ts";
 import { stopping } from "./stopping.ts";
 import { storedForm } from "./stored-form.ts";
+import { storedNamesOfScopes } from "./stored-names.ts";
 import { toolAnswers } from "./tool-answers.ts";
 import { toolCalls } from "./tool-calls.ts";
 import { toolMaps } from "./tool-maps.ts";
@@ -85,6 +86,7 @@ export const families: readonly Family[] = [
   isolationByCursor,
   sameTexts,
   partitions,
+  storedNamesOfScopes,
   tools,
   toolMaps,
   toolAnswers,

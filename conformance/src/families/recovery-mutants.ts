@@ -92,6 +92,15 @@ export const recoveryMutants: readonly Mutant[] = [
       retryAfterMs: (error) => (Number.isNaN(Number(Object(error).retryAfter)) ? 0 : retryAfterMs(error)),
     }),
   },
+  {
+    id: "recovery/retry-after-of-429",
+    flaw: "Reads Retry-After with a 429 only.",
+    kills: { "recovery/retry-after": "too-early" },
+    spares: ["recovery/bounded-retries", "faults/capture"],
+    parts: ({ retryAfterMs }) => ({
+      retryAfterMs: (error) => (Object(error).status === 429 ? retryAfterMs(error) : 0),
+    }),
+  },
 ];
 
 async function threeTimes<T>(call: () => Promise<T>): Promise<T> {

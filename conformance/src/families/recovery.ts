@@ -101,9 +101,12 @@ const boundedRetries = defineCheck({
 const retryAfter = defineCheck({
   id: "recovery/retry-after",
   clause: "MEM-RCV-05",
-  title: "After a 429 with Retry-After nothing is sent before that time is over",
+  title: "After a 429 or a 503 with Retry-After nothing is sent before that time is over",
   needs: ["backend", "provider-time"],
-  reasons: { "too-early": "Retry-After is not read, or is taken for milliseconds, or only where it is a number." },
+  reasons: {
+    "too-early":
+      "Retry-After is not read, or is taken for milliseconds, or only where it is a number, or only with a 429.",
+  },
   async run(bench, fail) {
     const fault = endingFaults(bench).find((each) => "retryAfterSeconds" in each);
     if (fault?.kind !== "status") return bench.notApplicable("This kind of backend has no Retry-After.");
@@ -112,9 +115,14 @@ const retryAfter = defineCheck({
     for (const name of operationsOf(bench, ["recall", "capture", "save"])) {
       const healthy = await ready(bench, handle, name);
       const usual = counted(await sentBy(bench, async () => healthy?.run()));
-      for (const retryAfterAs of ["seconds", "date"] as const) {
+      for (const asked of [
+        { ...fault, retryAfterAs: "seconds" },
+        { ...fault, retryAfterAs: "date" },
+        { ...fault, retryAfterAs: "seconds", name: "HTTP 503", status: 503 },
+      ] as const) {
+        const { retryAfterAs, status } = asked;
         const operation = await ready(bench, handle, name);
-        bench.backend.inject({ ...fault, retryAfterAs });
+        bench.backend.inject(asked);
         const sent = await sentBy(bench, () => attempt(bench, async () => operation?.run()));
         await recover(bench);
         const startMs = sent[0]?.atMs ?? 0;
@@ -126,7 +134,7 @@ const retryAfter = defineCheck({
         if (again || early.some(({ atMs }) => atMs > startMs))
           fail(
             "too-early",
-            `The ${name} was tried again before the ${waitMs / 1_000} s, told as ${retryAfterAs}, were over.`,
+            `The ${name} was tried again before the ${waitMs / 1_000} s, told as ${retryAfterAs} with a ${status}, were over.`,
           );
       }
     }
