@@ -63,8 +63,11 @@ import { retracting } from "./retracting.ts";
 import { sameTexts } from "./same-text.ts";
 import { secrets } from "./secrets.ts";
 import { secretsBesideTexts } from "./secrets-beside-texts.ts";
+import { secretsInArguments } from "./secrets-in-arguments.ts";
+import { secretsInAttachments } from "./secrets-in-attachments.ts";
 import { secretsInDepth } from "./secrets-in-depth.ts";
 import { secretsInPieces } from "./secrets-in-pieces.ts";
+import { secretsInQuestions } from "./secrets-in-questions.ts";
 import { shape } from "./shape.ts";
 import { steadyRecall } from "./steady-recall.ts";
 import { stopping } from "./stopping.ts";
@@ -150,6 +153,9 @@ export const families: readonly Family[] = [
   secretsInDepth,
   secretsInPieces,
   secretsBesideTexts,
+  secretsInArguments,
+  secretsInQuestions,
+  secretsInAttachments,
 ];
 
 export const firstCheck: Check = remembers;
