@@ -32,9 +32,14 @@ export const openDatabase: FileOperation = {
   },
 };
 
-/** `database.exec(sql)`, and what runs a prepared statement. */
-export const [execute, ...runStatement] = ["exec", "run", "get", "all", "iterate"].map(
-  (name): FileOperation => ({
+/** `database.exec(sql)`. */
+export const execute: FileOperation = running("exec");
+
+/** What runs a prepared statement. */
+export const runStatement: readonly FileOperation[] = ["run", "get", "all", "iterate"].map(running);
+
+function running(name: string): FileOperation {
+  return {
     name,
     targets: [],
     other: {
@@ -46,8 +51,8 @@ export const [execute, ...runStatement] = ["exec", "run", "get", "all", "iterate
       },
       error: sqliteError,
     },
-  }),
-) as [FileOperation, ...FileOperation[]]; // of five names
+  };
+}
 
 function sqlOf(self: unknown, [first]: readonly unknown[]): string {
   const prepared: unknown = Reflect.get(Object(self), "sourceSQL");

@@ -5,6 +5,7 @@
 import type { Bench } from "../bench.ts";
 import { defineCheck } from "../check.ts";
 import type { Canary } from "../drive/canary.ts";
+import type { WritePath } from "../drive/facts.ts";
 import { ProviderThrew } from "../drive/handle.ts";
 import { admitsFailure } from "../drive/operations.ts";
 import type { Person } from "../drive/person.ts";
@@ -181,7 +182,7 @@ function longText({ text, topic }: Canary, length: number): string {
 export async function writes(
   person: Person,
   text: string,
-  path = person.handle.facts?.writePaths[0],
+  path: WritePath | undefined = person.handle.facts?.writePaths[0],
 ): Promise<Outcome<unknown>> {
   const { handle } = person;
   if (path === "tool") {
