@@ -204,7 +204,7 @@ async function otherTurns(bench: Bench, person: Person, most: number): Promise<v
   for (let count = 1; count <= most; count += 1) {
     const memory = bench.canary();
     await bench.outcome(() => person.write(`${memory.topic} ${memory.word}`, { path: "capture" }));
-    if (count % 5 === 0 && bench.facts.forgetHow !== undefined)
+    if (count % 20 === 0 && bench.facts.forgetHow !== undefined)
       await bench.outcome(() => person.again().forget(memory));
   }
 }
