@@ -82,40 +82,14 @@ export const distantRepeats: Family = defineFamily({
       flaw: "Knows the first 128 operations, and none that came when the list was full.",
       kills: { "distant-repeats/tool": "back-when-full", "distant-repeats/capture": "back-when-full" },
       spares: ["tool-calls/after-forget", "late-repeats/after-forget", "erasing/late-repeat"],
-      store: (store) => {
-        const operations: string[] = [];
-        const known = forgetful(store, (scope, id) => operations.includes(`${scope} ${id}`));
-        return {
-          ...known,
-          async put(scope, record, signal) {
-            const outcome = await known.put(scope, record, signal);
-            if (operations.length < 128) operations.push(`${scope} ${record.id}`);
-            return outcome;
-          },
-        };
-      },
+      store: (store) => knowing(store, (operations) => operations.slice(0, 128)),
     },
     {
       id: "distant-repeats/latest-operations",
       flaw: "Knows the latest 100 operations.",
-      kills: {
-        "distant-repeats/tool": "back",
-        "distant-repeats/capture": "back",
-      },
+      kills: { "distant-repeats/tool": "back", "distant-repeats/capture": "back" },
       spares: ["tool-calls/after-forget", "late-repeats/after-forget", "erasing/late-repeat"],
-      store: (store) => {
-        const operations: string[] = [];
-        const known = forgetful(store, (scope, id) => operations.includes(`${scope} ${id}`));
-        return {
-          ...known,
-          async put(scope, record, signal) {
-            const outcome = await known.put(scope, record, signal);
-            operations.push(`${scope} ${record.id}`);
-            if (operations.length > 100) operations.shift();
-            return outcome;
-          },
-        };
-      },
+      store: (store) => knowing(store, (operations) => operations.slice(-100)),
     },
   ],
 });
@@ -216,6 +190,20 @@ async function broughtBack(bench: Bench, person: Person, gone: readonly Gone[]):
     if (pathShowing(await person.readings(memory.query), memory.word) !== undefined) return how;
   }
   return undefined;
+}
+
+/** Knows these of the operations that wrote, oldest first. */
+function knowing(store: RecordStore, kept: (operations: readonly string[]) => readonly string[]): RecordStore {
+  let operations: readonly string[] = [];
+  const known = forgetful(store, (scope, id) => operations.includes(`${scope} ${id}`));
+  return {
+    ...known,
+    async put(scope, record, signal) {
+      const outcome = await known.put(scope, record, signal);
+      operations = kept([...operations, `${scope} ${record.id}`]);
+      return outcome;
+    },
+  };
 }
 
 /** Knows of what was removed only what is still known; the rest comes back under another id. */

@@ -6,7 +6,7 @@ import type { ExportLine, ExportRecord, ImportInput, ImportResult } from "@keeps
 import type { Bench } from "../bench.ts";
 import { defineCheck } from "../check.ts";
 import { type Canary, holds } from "../drive/canary.ts";
-import type { Person } from "../drive/person.ts";
+import { collect, type Person } from "../drive/person.ts";
 import { type SecretSample, secretSamples, someSecret } from "../drive/secret-samples.ts";
 import { pathShowing } from "../drive/shown.ts";
 import { spelledOut } from "../drive/spelled-out.ts";
@@ -116,7 +116,7 @@ export const secretsBesideTexts: Family = defineFamily({
       provider: (provider, { onEvent }) =>
         withMaintenance(provider, (maintenance) => ({
           import: async ({ lines, ...input }) => {
-            const all = await gathered(lines);
+            const all = await collect(lines);
             for (const line of all) onEvent?.({ code: "memory_imported", slot: "memory", ...line } as never);
             return maintenance.import({ ...input, lines: all });
           },
@@ -200,7 +200,7 @@ async function keeping(
 ): Promise<ImportResult> {
   const refused: ImportResult["refused"][number][] = [];
   const outcomes = { stored: 0, known: 0, gone: 0 };
-  for (const line of await gathered(lines)) {
+  for (const line of await collect(lines)) {
     if (line.type === "header") continue;
     const ruleIds = correctParts.secretsIn(line.text);
     if (ruleIds.length > 0) refused.push({ id: line.id, reason: "secret", ruleIds });
@@ -222,7 +222,7 @@ function refusingIds(
 ): ReturnType<typeof withMaintenance> {
   return withMaintenance(provider, (maintenance) => ({
     import: async ({ lines, ...input }) => {
-      const all = await gathered(lines);
+      const all = await collect(lines);
       for (const line of all) if (line.type === "memory" && hasSecretId(line)) throw errorFor(line);
       return maintenance.import({ ...input, lines: all });
     },
@@ -231,10 +231,4 @@ function refusingIds(
 
 function hasSecretId(line: ExportLine): boolean {
   return line.type === "memory" && correctParts.secretsIn(line.id).length > 0;
-}
-
-async function gathered(lines: ImportInput["lines"]): Promise<readonly ExportLine[]> {
-  const all: ExportLine[] = [];
-  for await (const line of lines) all.push(line);
-  return all;
 }

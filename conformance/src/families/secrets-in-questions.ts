@@ -7,7 +7,7 @@ import type { Bench } from "../bench.ts";
 import { defineCheck } from "../check.ts";
 import type { Person } from "../drive/person.ts";
 import { type GivenSecret, leftovers } from "../drive/secret-leftovers.ts";
-import { secretSamples, someSecret } from "../drive/secret-samples.ts";
+import { type SecretSample, secretSamples, someSecret } from "../drive/secret-samples.ts";
 import { defineFamily, type Family, type Mutant } from "../family.ts";
 import { withMaintenance, withRecall, withTool } from "../reference/changed.ts";
 import { correctParts } from "../reference/parts.ts";
@@ -31,8 +31,16 @@ const unanswered = defineCheck({
     const [nobody, ann, memory] = [bench.someone(handle), bench.someone(handle), bench.canary()];
     await ann.write(memory.text);
     const asked = [
-      ...questions(bench, 130).map((each) => ({ ...each, person: nobody, where: "where nothing was known" })),
-      ...questions(bench, 140).map((each) => ({ ...each, person: ann, where: "where nothing matched" })),
+      ...questions(bench, [someSecret(130), someSecret(131), secretSamples[1]]).map((each) => ({
+        ...each,
+        person: nobody,
+        where: "where nothing was known",
+      })),
+      ...questions(bench, [someSecret(140), someSecret(141), secretSamples[4]]).map((each) => ({
+        ...each,
+        person: ann,
+        where: "where nothing matched",
+      })),
     ].map((each): Asked => ({ ...each, what: `${each.kind} was part of a question ${each.where}` }));
     const outcomes: Outcome<unknown>[] = [];
     for (const { person, text } of asked) {
@@ -161,12 +169,11 @@ interface Asked extends GivenSecret {
   readonly text: string;
 }
 
-/** Of words that nobody has told, and of nothing but a secret. */
+/** The first secret alone, and the others among words that nobody has told. */
 function questions(
   bench: Bench,
-  number: number,
+  secrets: readonly (SecretSample | undefined)[],
 ): readonly { readonly kind: string; readonly core: string; readonly text: string }[] {
-  const secrets = [someSecret(number), someSecret(number + 1), secretSamples[number === 130 ? 1 : 4]];
   return secrets.flatMap((secret, index) => {
     if (secret === undefined) return [];
     const { kind, core, text } = secret;
